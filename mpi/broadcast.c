@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * --broadcast: files of rank 0 for processes on machines that do not share its file system. What a
- * command names by a path below the present folder gets the same path below a new folder, which
- * becomes the present one; so every option means there what it means here, and so do the records.
+ * --broadcast: copies files of rank 0 to processes that do not share its file system. A path in the
+ * command below the working directory gets the same path below a new directory, which becomes the
+ * working directory. So options and records have the same meaning in every process.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@ static const size_t PIECE = (size_t)1 << 30; /* bytes of a message */
 
 static char folder[NAME]; /* of this process; "": none */
 
-/* Below the present folder? */
+/* Is the path below the working directory? */
 static int is_below(const char *path) {
     return path[0] != '/' && strncmp(path, "../", 3) != 0 && !strstr(path, "/../");
 }
@@ -39,8 +39,8 @@ static int take_name(const char *text, size_t n, char name[NAME]) {
     return is_file(name);
 }
 
-/* The file that a word names: itself, or behind "--name=", "mean:", "NAME="; without what follows in
- * "FILE:ID" and "cmd:FILE ARGUMENTS". */
+/* The file that a word names: the word itself, or the text after "--name=", "mean:", "NAME=",
+ * without the suffix of "FILE:ID" and "cmd:FILE ARGUMENTS". */
 static int file_in(const char *word, char name[NAME]) {
     for (const char *at = word; at; at = strpbrk(at, "=:"), at += at != NULL)
         if (take_name(at, strlen(at), name) || take_name(at, strcspn(at, ":"), name) ||
@@ -69,7 +69,7 @@ static int write_file(const char *path, const char *bytes, size_t n, int mode) {
     return bad;
 }
 
-/* One file from rank 0 to all. Names are empty at the end. */
+/* Send one file from rank 0 to all. An empty name marks the end. */
 static int share(const char *path, int rank) {
     char name[NAME] = "", *bytes = NULL;
     unsigned long long n = 0;
@@ -105,7 +105,7 @@ static int enter_folder(void) {
     return mkdtemp(folder) && chdir(folder) == 0;
 }
 
-/* Is the word at `at` one that names what is written? */
+/* Does the word at `at` name an output file? */
 static int is_output(char *const *words, size_t at) {
     const char *const names[] = {"-o", "--output", "--csv", "--json"};
     const char *before = at > 0 ? words[at - 1] : "";
@@ -115,7 +115,7 @@ static int is_output(char *const *words, size_t at) {
     return 0;
 }
 
-/* Files that words name, from rank 0 to all: 0, or -1. */
+/* Send the files that words name from rank 0 to all: 0, or -1. */
 static int share_words(char *const *words, size_t n) {
     char name[NAME];
     int got = 0;
@@ -134,7 +134,7 @@ static int share_words(char *const *words, size_t n) {
     return got < 0 ? -1 : 0;
 }
 
-/* With --trust the first record of results says which files they were made of. */
+/* With --trust, the first record of results names the files it was made from. */
 static int share_provenance(const char *path) {
     sis_results *file = NULL;
     sis_record r = {0};

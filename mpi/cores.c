@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which cores are whose. A process may have been bound to cores of its own (mpirun --bind-to core), to
- * a part of the machine that it shares with others (--bind-to socket, the default of Open MPI for more
- * than two), or to nothing. Those that may use the same cores divide them, so that nobody's threads
- * wait for another's, and each keeps to its part, so that caches and memory stay near.
+ * Division of cores among the processes of a machine. A process may be bound to its own cores
+ * (mpirun --bind-to core), to a part of the machine that it shares with others (--bind-to socket,
+ * Open MPI's default for more than two processes), or to nothing. Processes with the same cores
+ * divide them, so that threads do not compete. Each process keeps to its part for locality of
+ * caches and memory.
  */
 #include <mpi.h>
 #include <sched.h>
@@ -41,7 +42,7 @@ static int share(const cpu_set_t *all, int n, int me, int pin) {
     if (alike == 1)
         return cores;
     if (cores < alike)
-        return 1; /* more processes than cores: the system shares them out better */
+        return 1; /* more processes than cores: the system schedules them better */
     take_part(&all[me], before, alike, &part);
     if (pin)
         sched_setaffinity(0, sizeof part, &part);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A process at work. The command's work runs in a thread of its own (which starts more, as it does in
- * the plain program), so that the thread that talks to the others is never kept waiting, and MPI is
- * only ever called by one thread.
+ * A worker process. The command's work runs in its own thread (which starts more, as in the plain
+ * program), so that the communicating thread never blocks and only one thread calls MPI.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -28,7 +27,7 @@ static size_t next(sis__queue *t, size_t *things, size_t max) {
         things[n] = c->things[c->first++];
     if (c->n_things == 0) {
         c->first = 0;
-        pthread_cond_signal(&c->done); /* for whoever fetches more */
+        pthread_cond_signal(&c->done); /* for the thread that fetches more */
     }
     pthread_mutex_unlock(&c->lock);
     return n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis-mpi: the program `sis` over many processes, started by mpirun or srun. Rank 0 runs the command;
- * for explain, predict, verify and evaluate the others run it too: they open the same model and data and
- * take what there is to do from it (base/spread.h). Other commands are run by rank 0 alone.
+ * sis-mpi: the program `sis` on many processes, started by mpirun or srun. Rank 0 runs the command.
+ * For explain, predict, verify and evaluate the others run it too: they open the same model and
+ * data and get work items from rank 0 (base/spread.h). Other commands run on rank 0 only.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static int is_spread(const char *command) {
     return 0;
 }
 
-/* Take an option of ours out of the words. */
+/* Remove an option of sis-mpi from the arguments. */
 static int take_flag(int *argc, char **argv, const char *flag) {
     for (int i = 1; i < *argc; i++)
         if (strcmp(argv[i], flag) == 0) {
@@ -39,7 +39,7 @@ static int has_jobs(int argc, char **argv) {
     return 0;
 }
 
-/* The others are silent: what they have to say goes to rank 0. */
+/* Processes other than rank 0 write nothing: their messages go to rank 0. */
 static FILE *be_silent(void) {
     FILE *said = tmpfile();
     if (said)
@@ -49,7 +49,7 @@ static FILE *be_silent(void) {
     return said;
 }
 
-/* The last words of a process that does not lead. */
+/* End a process other than rank 0. */
 static void leave(FILE *said, int status) {
     char text[2000] = "it does not say why";
     fflush(stderr);
@@ -83,7 +83,7 @@ int main(int argc, char **argv) {
         status = cli_main(&cli_sis, argc, argv);
         if (mpi_spread_end() != 0)
             MPI_Abort(MPI_COMM_WORLD,
-                      status ? status : CLI_FAILED); /* what is written is flushed */
+                      status ? status : CLI_FAILED); /* output is flushed */
         if (timed)
             mpi_spread_tell();
     } else {
@@ -92,5 +92,5 @@ int main(int argc, char **argv) {
     }
     mpi_broadcast_end();
     MPI_Finalize();
-    return status; /* rank 0 has the last word */
+    return status; /* rank 0 reports */
 }

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Handing things out to whoever is free. Costs differ by orders of magnitude from one thing to the
- * next, so nobody gets a share beforehand: each process has as many things as it has threads, and as
- * many more as it has lately done while a message goes there and back, so that it seldom waits for
- * one; fewer towards the end, so that nobody sits on what others could do.
+ * Dynamic distribution of work items. Costs differ by orders of magnitude between items, so nothing
+ * is assigned in advance. Each process has one item per thread, plus as many as it recently
+ * finished during a message round trip, so that it rarely waits. Towards the end it gets fewer, so
+ * that none holds items that others could do.
  *
- * Answers are handed on as they come, so that a run that is killed has lost nothing but what was under
- * way. Rank 0 works too. Its thread that talks sleeps until its own crew has an answer, at most
- * NAP_SECONDS: MPI's own waiting would burn the core that a neighbour computes on. Answers of cheap
- * things are sent in bundles, the fewer messages the more processes there are, so that rank 0 gets a
- * few thousand a second whatever their number.
+ * Answers are passed on as they arrive, so a killed run loses only unfinished items. Rank 0 works
+ * too. Its communicating thread sleeps until its own threads have an answer, at most NAP_SECONDS,
+ * because MPI's waiting would occupy a core. Answers of cheap items are bundled. The more processes
+ * there are, the fewer messages each sends, so that rank 0 gets a few thousand a second in all.
  */
 #include "spread.h"
 
@@ -25,36 +24,36 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-static const double AHEAD_SECONDS = 0.03; /* and twice the time between messages */
+static const double AHEAD_SECONDS = 0.03; /* plus twice the time between messages */
 static const double NAP_SECONDS = 0.002;
-static const double WINDOW_SECONDS = 4; /* of what "lately" means */
+static const double WINDOW_SECONDS = 4; /* averaging window of rates */
 static const double BUNDLE_SECONDS =
     0.0005; /* between messages of a process, times the processes */
 static const double BUNDLE_MAX = 0.1;
-enum { MAX = 480 }; /* things of a message, which then needs no handshake */
+enum { MAX = 480 }; /* items per message, which then needs no handshake */
 
 static int ranks = 1;
 static int current; /* round */
-static int over;    /* rank 0: a round has failed while others worked; others: told to QUIT */
+static int over;    /* rank 0: a round failed while others worked; others: QUIT was received */
 
 typedef struct {
     int round, jobs; /* as READY says */
 } ready_message;
 
-/* One of the processes, as rank 0 sees it. */
+/* A process, as seen by rank 0. */
 typedef struct {
     ready_message ready;
-    size_t has;   /* things without an answer */
+    size_t has;   /* items without an answer */
     size_t done;  /* answers */
-    double since; /* when counting began */
+    double since; /* start of counting */
 } worker;
 static worker *workers; /* (ranks) of rank 0 */
 
-/* For --timing: what rank 0 was busy with, and how long a process that had nothing left to begin with
- * waited between its answer and what to do next. */
+/* For --timing: the time rank 0 was busy, and how long a process without items waited between its
+ * answer and the next items. */
 static struct {
     size_t answers, bundles, chunks;
-    double seconds, busy; /* busy: processor time of the thread that leads */
+    double seconds, busy; /* busy: processor time of the leading thread */
 } timing;
 
 typedef struct {
@@ -69,7 +68,7 @@ static double busy_seconds(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Between messages of a process. */
+/* Time between messages of a process. */
 static double bundle_gap(void) {
     double gap = BUNDLE_SECONDS * ranks;
     return gap < BUNDLE_MAX ? gap : BUNDLE_MAX;
@@ -81,7 +80,8 @@ static int send(const void *bytes, size_t n, int to, int tag) {
                : sis__fail(SIS_E_IO, "rank %d cannot be reached", to);
 }
 
-/* A message into room, followed by a zero: its tag, 0 if there is none, or an error. */
+/* Receive a message into room, followed by a zero. Returns its tag, 0 if there is none, or an
+ * error. */
 static int receive(int from, sis__buf *room, MPI_Status *status) {
     int there = 0, length = 0;
     MPI_Iprobe(from, MPI_ANY_TAG, MPI_COMM_WORLD, &there, status);
@@ -102,7 +102,7 @@ static void nap(double seconds) {
     nanosleep(&(struct timespec){0, (long)(seconds * 1e9)}, NULL);
 }
 
-/* The same, waited for. */
+/* The same, blocking. */
 static int await(int from, sis__buf *room) {
     MPI_Status status;
     int tag;
@@ -111,7 +111,7 @@ static int await(int from, sis__buf *room) {
     return tag;
 }
 
-/* Why this process cannot go on: a code, then words. */
+/* Report why this process cannot continue: a code, then text. */
 static void send_failure(int code, const char *reason) {
     sis__buf b;
     sis__buf_init(&b);
@@ -124,7 +124,7 @@ static void send_failure(int code, const char *reason) {
 
 /* ---- Serving --------------------------------------------------------------------------------- */
 
-/* What whoever leads has to say: 1: go on, 0: it is over. */
+/* Handle messages of the leader. 1: continue, 0: finished. */
 static int obey(crew *c, sis__buf *room) {
     MPI_Status status;
     int tag;
@@ -141,7 +141,7 @@ static int obey(crew *c, sis__buf *room) {
     return tag != SIS_MPI_END && tag != SIS_MPI_QUIT;
 }
 
-/* Send what is done, or sleep a little. */
+/* Send finished answers, or sleep a little. */
 static void report(crew *c, sis__buf *answers, double *sent) {
     double gap = bundle_gap(), now = sis__seconds();
     int waiting = crew_waiting(c) > 0;
@@ -205,7 +205,7 @@ typedef struct {
     sis__buf room, answers;
 } lead;
 
-/* How many things a worker is to have: one a thread, and some that wait. */
+/* The number of items that a worker should have: one per thread, and some that wait. */
 static size_t wish(const lead *l, const worker *k, size_t *ahead) {
     double seconds = sis__seconds() - k->since, far = AHEAD_SECONDS + 2 * bundle_gap();
     size_t jobs = (size_t)k->ready.jobs, left = l->work->n - l->given;
@@ -229,8 +229,8 @@ static int give(lead *l, int rank, size_t n) {
                      : send(things, n * sizeof *things, rank, SIS_MPI_CHUNK);
 }
 
-/* More for a process that has less than half of what should wait there, or an idle thread. It is
- * asked whenever something was heard of the process, and at no other time is there a reason. */
+/* Send more items to a process with an idle thread or less than half of its waiting items. Called
+ * whenever a message of the process arrives. */
 static int feed(lead *l, int rank) {
     worker *k = &workers[rank];
     int error = SIS_OK;
@@ -257,7 +257,7 @@ static int take_answers(lead *l, int rank, const sis__buf *b) {
     double now = sis__seconds(), seconds = now - from->since;
     l->from = from;
     timing.bundles++;
-    if (seconds > WINDOW_SECONDS) { /* what was long ago counts less */
+    if (seconds > WINDOW_SECONDS) { /* old counts decay */
         from->done /= 2;
         from->since = now - seconds / 2;
     }
@@ -266,7 +266,7 @@ static int take_answers(lead *l, int rank, const sis__buf *b) {
 }
 
 static int welcome(lead *l, int rank, const ready_message *r) {
-    if (r->round != current) /* it has come too late for that one */
+    if (r->round != current) /* too late for this round */
         return send(NULL, 0, rank, SIS_MPI_END);
     workers[rank] = (worker){.ready = {r->round, r->jobs > 0 ? r->jobs : 1}};
     l->jobs += (size_t)workers[rank].ready.jobs;
@@ -281,7 +281,7 @@ static int fail_as(int rank, const sis__buf *b) {
                                                 : sis__fail(code, "rank %d: %s", rank, reason);
 }
 
-/* One message, if there is any: 1, 0 or an error. */
+/* Handle one message, if there is one: 1, 0 or an error. */
 static int hear(lead *l) {
     MPI_Status status;
     ready_message ready;
@@ -325,7 +325,7 @@ static int lead_on(lead *l) {
     return error;
 }
 
-/* The others are told; this process's own threads are through. */
+/* Tell the others that the round is over. This process's own threads are done. */
 static void dismiss(lead *l, int error) {
     char said[1024];
     snprintf(said, sizeof said, "%s", sis_error_detail());

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * spread.h - the processes of sis-mpi and what they say to each other.
+ * spread.h - the processes of sis-mpi and their messages.
  *
- *     main.c        the program: who leads, who serves, how it ends
- *     spread.c      handing things out, and what comes back
- *     crew.c        a process at work: things in, answers out, on threads of its own
- *     broadcast.c   files for processes that cannot see them
- *     cores.c       which cores are whose
+ *     main.c        the program: start and end of leader and workers
+ *     spread.c      distribution of work items and collection of answers
+ *     crew.c        a worker process: items in, answers out, on its own threads
+ *     broadcast.c   files for processes without access to them
+ *     cores.c       division of cores among processes
  *
- * Commands may spread several pieces of work, one after the other; each is a round, counted from 1 in
- * every process. Messages, all of bytes:
+ * Commands may distribute several pieces of work, one after the other; each is a round, counted
+ * from 1 in every process. Messages, all of bytes:
  *
- *     READY   to whoever leads: I serve this round, with so many threads
- *     CHUNK   from it: numbers of things
- *     ANSWERS to it: some answers
- *     FAILED  to it: why this process cannot go on
- *     END     from it: the round is over
- *     QUIT    from it: all is over
- *     LEFT    to it: the last message of a process
+ *     READY   to the leader: ready for this round, with the number of threads
+ *     CHUNK   from the leader: numbers of items
+ *     ANSWERS to the leader: answers
+ *     FAILED  to the leader: why this process cannot continue
+ *     END     from the leader: the round is over
+ *     QUIT    from the leader: exit
+ *     LEFT    to the leader: the last message of a process
  */
 #ifndef SIS_MPI_SPREAD_H
 #define SIS_MPI_SPREAD_H
@@ -39,19 +39,19 @@ enum {
 
 /* ---- crew.c ---------------------------------------------------------------------------------- */
 
-/* A thread that runs the command's work, on things that are put in and answers that are taken out by
- * the thread that talks. */
+/* A thread that runs the command's work. The communicating thread puts items in and takes answers
+ * out. */
 typedef struct crew {
     sis__queue base;
     const sis__work *work;
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t more, done; /* things; answers, or the end */
+    pthread_cond_t more, done; /* items; answers, or the end */
     size_t *things;            /* (n_things) from first on */
     size_t n_things, first, room;
-    sis__buf answers; /* each: thing, length, bytes, filled up to eight */
+    sis__buf answers; /* each: item, length, bytes, padded to eight */
     size_t n_answers;
-    int closed;   /* no more things will come */
+    int closed;   /* no more items will come */
     int finished; /* work has returned */
     int error;    /* what with */
     char message[512];
@@ -60,50 +60,50 @@ typedef struct crew {
 int crew_start(crew *c, const sis__work *w);
 int crew_put(crew *c, const size_t *things, size_t n);
 
-/* Answers so far, for at most `seconds` if there are none: their number; *out is swapped for them. */
+/* Swap *out for the answers so far and return their number; waits at most `seconds` for the
+ * first. */
 size_t crew_take(crew *c, sis__buf *out, double seconds);
 
-/* Things that nobody has begun with. */
+/* The number of items not started yet. */
 size_t crew_waiting(crew *c);
 
-/* Has work failed? Then *message says why. */
+/* Has work failed? Then *message is the reason. */
 int crew_failed(crew *c, char message[512]);
 
-/* No more things: wait until work has returned. */
+/* No more items: wait until work has returned. */
 void crew_end(crew *c);
 
-/* Answers one by one, in the order in which they were given. */
+/* Call a function for each answer, in order. */
 int crew_each(const char *bytes, size_t n,
               int (*take)(void *ctx, size_t thing, const void *bytes, size_t n), void *ctx);
 
 /* ---- spread.c -------------------------------------------------------------------------------- */
 
-/* Fill in what the processes do; rank and ranks as MPI says. */
+/* Set the functions of the processes; rank and ranks are MPI's. */
 void mpi_spread_init(sis__processes *p, int rank, int ranks);
 
-/* Of rank 0, after the end: what leading has cost, on stderr. */
+/* Rank 0, after the end: print the cost of leading on stderr. */
 void mpi_spread_tell(void);
 
-/* Of rank 0, at the end: let the others go. Nonzero: work was under way, and they do not listen. */
+/* Rank 0, at the end: release the others. Nonzero: work was unfinished, and they do not listen. */
 int mpi_spread_end(void);
 
-/* Of the others, at the end; reason: why they could not do what was asked, or NULL. */
+/* Other ranks, at the end; reason: why they failed, or NULL. */
 void mpi_spread_leave(const char *reason);
 
 /* ---- cores.c --------------------------------------------------------------------------------- */
 
-/* How many threads this process is to have. If it shares its cores with other processes of the run,
- * and `pin`, it keeps to some of them from now on. */
+/* The number of threads for this process. With `pin`, if it shares its cores with other processes
+ * of the run, it is bound to some of them. */
 int mpi_cores_share(int pin);
 
 /* ---- broadcast.c ----------------------------------------------------------------------------- */
 
-/* Files that the words of the command name, below the present folder, are sent to every process that
- * does not have them, into a folder of its own that becomes its present one. 0, or 1 after an error
- * line. */
+/* Send the files below the working directory that the command names to every process that lacks
+ * them, into a new directory that becomes its working directory. 0, or 1 after an error line. */
 int mpi_broadcast(int argc, char **argv, int rank);
 
-/* Remove what was received. */
+/* Remove received files. */
 void mpi_broadcast_end(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis/explain.h - rationales by other methods, to hold sufficient input subsets against; and what
- * methods and measures need: statistics, scores of parts of inputs, hot decks.
+ * sis/explain.h - other explanation methods to compare with sufficient input subsets; also
+ * statistics, scores of parts of inputs and hot decks.
  *
  * Experimental: may change from one version to the next.
  *
@@ -12,11 +12,11 @@
  *         use(r.collection.subsets, r.attributions);
  *     sis_rationale_release(&r);
  *
- * Each method gives every feature an attribution; the attributions give an order, most important
- * first; a constraint says how many features from its top are the rationale. Masks, features,
- * outputs, thresholds and statuses are those of sis/sis.h, and the scores that are reported come
- * from full passes. Ties go to the higher feature number, so that the lowest goes first when
- * features are masked, as in backward selection.
+ * Each method gives every feature an attribution. Sorting by attribution gives an order, most
+ * important first. A constraint sets how many features from its top form the rationale. Masks,
+ * features, outputs, thresholds and statuses are those of sis/sis.h, and reported scores come from
+ * full passes. Ties go to the higher feature number, so that the lowest goes first when features
+ * are masked, as in backward selection.
  *
  *     method      attribution of a feature                                        importance
  *     perturb     score of the input minus the score with only it masked          the same
@@ -27,19 +27,19 @@
  *     gradient    none: see below
  *     quick       none: see below
  *
- * With opt.below importances change sign, but for ig, whose have none.
+ * With opt.below importances change sign, except those of ig, which have none.
  *
  * Batched gradient SIS (Carter, Jain, Mueller and Gifford 2021) is backward selection that masks
- * the `step` features at once whose masking, by the gradient, costs least: n / step gradients
- * instead of n^2 / 2 evaluations. What was left when the score last reached the threshold is then
- * pruned by exact removal of single features until each is needed (Proposition 1).
+ * `step` features at once, those that cost least by the gradient: n / step gradients instead of n^2
+ * / 2 evaluations. The features left when the score last reached the threshold are then removed one
+ * by one, by exact scores, until each is needed (Proposition 1).
  *
- * Quick finds collections of disjoint minimal subsets, as SIS does, with few questions: by divide and
- * conquer (Junker 2004) about 2k(1 + log2(n/k)) for a subset of k, besides those for the order of
- * preference. It keeps what comes early in that order, so its subsets are other ones than those of
- * backward selection, and often a little larger.
+ * Quick finds collections of disjoint minimal subsets, as SIS does, with few evaluations: divide
+ * and conquer (Junker 2004) takes about 2k(1 + log2(n/k)) for a subset of k features, plus those
+ * for the order of preference. It prefers features early in that order, so its subsets differ from
+ * those of backward selection and are often a little larger.
  *
- * A sample that holds NaN has NaN for every statistic, as an empty one has.
+ * Every statistic of a sample that is empty or holds NaN is NaN.
  */
 #ifndef SIS_EXPLAIN_H
 #define SIS_EXPLAIN_H
@@ -100,39 +100,41 @@ const char *sis_constraint_name(sis_constraint constraint);
 typedef struct sis_method_opt {
     sis_method method;
     sis_constraint constraint;
-    size_t length;  /* LENGTH: how many; 0: find the collection first */
-    int trace;      /* also the score of every prefix of the order, into subsets[0].trace; gradient
-                       and quick, whose first subset is not the top of their order: it comes first */
+    size_t length;  /* LENGTH: number of features; 0: find the collection first */
+    int trace;      /* also the score of every prefix of the order, in subsets[0].trace. With
+                       gradient and quick the first subset comes first, although it is not the top
+                       of their order */
     uint64_t seed;  /* lime */
     size_t samples; /* lime: random masks, default 5000 */
-    double width;   /* lime: of the kernel, default 25; see docs/methods.md */
+    double width;   /* lime: width of the kernel, default 25; see docs/methods.md */
     double ridge;   /* lime: penalty on squared weights, default 1 */
-    const double *lime_mask; /* lime: (n_values) what random masks put in instead of the input's
-                                mask; NaN removes a token. NULL: the input's mask */
+    const double *lime_mask; /* lime: (n_values) replaces the input's mask in random masks; NaN
+                                removes a token. NULL: the input's mask */
     size_t steps;            /* ig: points on the path, default 300 */
-    int zero_baseline;       /* ig: from zero instead of the mask */
+    int zero_baseline;       /* ig: the path starts at zero instead of the mask */
     size_t step;             /* gradient: features masked at once, default 1 */
-    sis_preference prefer;   /* quick: which features it would rather keep */
-    const int *order;        /* (n_order) all features that are not absent, most important first, as
-                                the method found them before, for quick any; NULL: it finds them */
+    sis_preference prefer;   /* quick: which features to prefer */
+    const int *order;        /* (n_order) all present features, most important first, from an
+                                earlier run of the method; any order for quick. NULL: computed */
     size_t n_order;
 } sis_method_opt;
 
-/* Every default. */
+/* Sets the defaults. */
 void sis_method_opt_init(sis_method_opt *how);
 
-/* NULL, or why these cannot be used, in words. */
+/* NULL, or why these options are invalid. */
 const char *sis_method_opt_check(const sis_method_opt *how);
 
 typedef struct sis_rationale {
-    sis_collection collection; /* one subset, of gradient up to opt.max_subsets (0: one); claim says
-                                  what is known of it. trace.order is the whole order, masked first
-                                  to last, if how.trace */
-    double *attributions;      /* (collection.n_features), or NULL: there are none */
-    /* Of ig; NaN if it was not asked. Attributions must add up to the difference: */
+    sis_collection collection; /* one subset; gradient: up to opt.max_subsets (0: one). claim says
+                                  what is known of it. With how.trace, trace.order is the whole
+                                  order, masked first to last */
+    double *attributions;      /* (collection.n_features), or NULL: none */
+    /* ig only, else NaN. Attributions must add up to the difference: */
     double sum;              /* of all attributions */
     double difference;       /* score of the input minus score of the baseline */
-    sis_guarantee guarantee; /* for what the subsets are sufficient; zero: with the rest masked */
+    sis_guarantee guarantee; /* the condition under which subsets are sufficient; zero: the rest is
+                                masked */
 } sis_rationale;
 
 void sis_rationale_release(sis_rationale *r);
@@ -140,8 +142,8 @@ void sis_rationale_release(sis_rationale *r);
 /* |sum - difference| / |difference|; NaN if there is nothing to compare. */
 double sis_rationale_error(const sis_rationale *r);
 
-/* The median number of features of the subsets of a collection, halves rounded up: what LENGTH goes
- * by. 0 if it has none. */
+/* The median number of features of a collection's subsets, halves rounded up; used by LENGTH. 0
+ * without subsets. */
 size_t sis_collection_median(const sis_collection *c);
 
 /* Explain one decision. On failure *out is empty and needs no release. SIS_E_UNSUPPORTED: the
@@ -149,26 +151,26 @@ size_t sis_collection_median(const sis_collection *c);
 int sis_explain(const sis_model *model, const sis_input *input, const sis_opt *opt,
                 const sis_method_opt *how, sis_rationale *out);
 
-/* Contrasts: disjoint minimal sets of features that lose the decision if they are masked, with all others as they
- * are. In the collection a subset's score is that of the input without its features; rest_score is that of all
- * subsets alone, and `complete` says that it decides; a trace's order is that in which features were shown again,
- * with everything masked at its start. As sis_collect otherwise; one mask only. */
+/* Contrasts: disjoint minimal sets of features that lose the decision when they are masked and all
+ * others are unchanged. In the collection, a subset's score is that of the input without its
+ * features; rest_score is the score of all subsets alone, and `complete` says that it decides. A
+ * trace starts with everything masked and lists features in the order in which they are shown
+ * again. Otherwise like sis_collect; one mask only. */
 int sis_contrast(const sis_model *model, const sis_input *input, const sis_opt *opt,
                  sis_collection *out);
 
-/* As sis_verify, for what sis_contrast claims. */
+/* Like sis_verify, for the claims of sis_contrast. */
 int sis_contrast_verify(const sis_model *model, const sis_input *input, const sis_opt *opt,
                         const sis_collection *claim, sis_audit *out);
 
 /* ---- Samples ------------------------------------------------------------------------------- */
 
-/* The percentile (0 to 100), between the two nearest numbers as numpy takes it: 50 is the
- * median. */
+/* The percentile (0 to 100), interpolated linearly as in numpy: 50 is the median. */
 int sis_sample_percentile(const double *x, size_t n, double percent, double *out);
 
 double sis_sample_mean(const double *x, size_t n);
 
-/* The standard deviation with n - 1 in its denominator; of a single number it is NaN. */
+/* The standard deviation with denominator n - 1; NaN for a single number. */
 double sis_sample_deviation(const double *x, size_t n);
 
 /* ---- Tests --------------------------------------------------------------------------------- */
@@ -177,8 +179,8 @@ double sis_sample_deviation(const double *x, size_t n);
 typedef struct sis_test {
     double statistic;
     double p;
-    size_t n;  /* numbers, or pairs, that counted */
-    int exact; /* p is of the exact distribution, not of its normal approximation */
+    size_t n;  /* numbers, or pairs, used */
+    int exact; /* p is from the exact distribution, not the normal approximation */
 } sis_test;
 
 /* Wilcoxon's rank-sum test of two independent samples, also called Mann and Whitney's. The
@@ -202,13 +204,13 @@ int sis_test_signed_rank(const double *x, const double *y, size_t n, sis_test *o
  * NaN. */
 int sis_test_pearson(const double *x, const double *y, size_t n, sis_test *out);
 
-/* An interval that holds the true share at least as often as `confidence` says, whatever it is, when
- * `kept` of n independent draws were of that kind (Clopper and Pearson 1934). n = 0: 0 to 1. */
+/* The exact confidence interval of a share, when `kept` of n independent draws have the property
+ * (Clopper and Pearson 1934). n = 0: 0 to 1. */
 void sis_share_interval(size_t kept, size_t n, double confidence, double *low, double *high);
 
 /* ---- Parts of inputs ----------------------------------------------------------------------- */
 
-/* Some features of an input: what is left of it, or, with `without`, what is masked. */
+/* Some features of an input: those that are kept, or, with `without`, those that are masked. */
 typedef struct sis_part {
     const sis_input *input;
     const int *features; /* (n) */
@@ -216,59 +218,59 @@ typedef struct sis_part {
     int without;
 } sis_part;
 
-/* The score of the output that is explained, for each of n parts, by full passes; of several masks
- * the mean. Only jobs, memory and progress of the options matter. */
+/* The score of the explained output for each of n parts, by full passes; the mean over several
+ * masks. Only jobs, memory and progress of the options are used. */
 int sis_part_scores(const sis_model *model, const sis_part *parts, size_t n, const sis_opt *opt,
                     double *scores);
 
-/* The marginal importance of every feature: by how much the score falls (opt->below: rises) if that
- * feature alone is masked. n_features numbers to `importance`. */
+/* The marginal importance of every feature, to `importance` (n_features): the drop of the score
+ * (opt->below: rise) if only that feature is masked. */
 int sis_importance(const sis_model *model, const sis_input *input, const sis_opt *opt,
                    double *importance);
 
 /* ---- Hot decks --------------------------------------------------------------------------------- */
 
-/* A hot deck: inputs that lend their values to missing features. */
+/* A hot deck: inputs from which values of masked features are drawn. */
 typedef struct sis_deck sis_deck;
 
-/* Which input lends a missing feature its values. */
+/* The source of a masked feature's values. */
 typedef enum sis_deck_kind {
-    SIS_DECK_FEATURES, /* any input, drawn for each feature by itself: the same feature of it */
-    SIS_DECK_ANYWHERE, /* any feature of any input, each equally often (words, bases) */
-    SIS_DECK_ROWS,     /* one input for all features, so that what depends on each other stays so */
+    SIS_DECK_FEATURES, /* the same feature of a random input, drawn separately for each feature */
+    SIS_DECK_ANYWHERE, /* any feature of any input, all equally likely (words, bases) */
+    SIS_DECK_ROWS,     /* one input for all features, which keeps their dependence */
 } sis_deck_kind;
 
-/* Borrows the inputs, which have the same number of values unless they lend ANYWHERE. */
+/* Borrows the inputs, which must have equal numbers of values unless kind is ANYWHERE. */
 int sis_deck_new(const sis_input *inputs, size_t n, sis_deck_kind kind, sis_deck **out);
 void sis_deck_free(sis_deck *deck);
 
-/* Draw masks for an input: mask (n_samples, n_values), the same for the same seed. */
+/* Draw masks for an input: mask (n_samples, n_values), determined by the seed. */
 int sis_deck_draw(const sis_deck *deck, const sis_input *input, size_t n_samples, uint64_t seed,
                   double *mask);
 
-/* How much do scores depend on the draws? Each of n subsets of the input alone, with n_samples > 1 fresh
- * draws in the place of the rest: the mean score and its standard error, to scores and errors (n).
- * Only jobs, memory and progress of the options matter. */
+/* How much scores depend on the draws: for each of n subsets of the input alone, the mean score
+ * over n_samples > 1 new draws of the rest and its standard error, to scores and errors (n). Only
+ * jobs, memory and progress of the options are used. */
 int sis_deck_scores(const sis_deck *deck, const sis_model *model, const sis_input *input,
                     const sis_subset *subsets, size_t n, size_t n_samples, uint64_t seed,
                     const sis_opt *opt, double *scores, double *errors);
 
-/* The study of masks: `draws` times an input of the deck and one of its features are drawn; by_mask
- * (draws) is the change of the score when its own mask takes the feature's place, by_deck (draws)
- * when a value drawn from the deck does. */
+/* Comparison of mask and hot deck: `draws` times, an input of the deck and one of its features are
+ * drawn. by_mask (draws) is the change of the score if the feature is masked, by_deck (draws) if it
+ * gets a value from the deck. */
 int sis_deck_study(const sis_deck *deck, const sis_model *model, const sis_opt *opt, size_t draws,
                    uint64_t seed, double *by_mask, double *by_deck);
 
 /* ---- Models of other models ----------------------------------------------------------------- */
 
-/* The decision "this output is on top" as one about a score: a model, which borrows the other, whose
- * score of an output is how far its margin is ahead of the highest other one. 0 or more: no other is
- * higher (equal but for rounding is 0). It is for one thread. */
+/* The decision "this output is highest" as a decision about a score: a model, borrowing the other,
+ * whose score of an output is its margin minus the highest other margin. 0 or more: no other is
+ * higher (equal within rounding is 0). For one thread. */
 void sis_model_argmax(const sis_model *model, sis_model *out);
 
-/* The decision itself as a score: 1 where the other model's score (link applied) reaches the
- * threshold, else 0. With several mask samples its mean is the share of them that keep the decision.
- * Borrows both structs; for one thread. */
+/* The decision as a score: 1 if the other model's score (link applied) reaches the threshold, else
+ * 0. With several mask samples the mean is the share of samples that keep the decision. Borrows
+ * both structs; for one thread. */
 typedef struct sis_deciding {
     const sis_model *model;
     double threshold;
@@ -278,9 +280,9 @@ void sis_model_decide(const sis_deciding *decision, sis_model *out);
 
 /* ---- Places -------------------------------------------------------------------------------- */
 
-/* Features in rows of `width`, row after row, `height` of them (1: a sequence): set keep[f] for
- * each of the n features and for all that lie within `distance` of one, in rows as in columns. keep
- * has height * width flags, which are otherwise left as they are. */
+/* Features in `height` rows of `width` (height 1: a sequence): set keep[f] for each of the n
+ * features and for all within `distance` rows and columns of one. keep has height * width flags;
+ * other flags are unchanged. */
 int sis_features_around(size_t height, size_t width, const int *features, size_t n, size_t distance,
                         unsigned char *keep);
 

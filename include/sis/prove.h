@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis/prove.h - which part of this input is enough whatever the rest is?
+ * sis/prove.h - proves that features suffice for a decision whatever values the others have.
  *
  * Experimental: may change from one version to the next.
  *
- * sis_collect() finds subsets that are sufficient with everything else masked. Of some models
- * (sis_prover_new says which) it can be decided whether a subset is sufficient for every value of
- * everything else:
+ * sis_collect() finds subsets that are sufficient with everything else masked. For some models (see
+ * sis_prover_new) this header decides whether a subset is sufficient for every value of the other
+ * features:
  *
  *     sis_prover *prover;
  *     sis_prove_opt opt;
@@ -21,9 +21,9 @@
  *     sis_collection_release(&c);
  *     sis_prover_free(prover);
  *
- * A proof is a search through all that could speak against it, so it is either complete or given up
- * after opt.branches; nothing is sampled. What is reported is nevertheless attacked first, by an
- * adversary that knows nothing but predictions.
+ * A proof is an exhaustive search for counterexamples. It completes or is given up after
+ * opt.branches; nothing is sampled. In addition, every reported subset is attacked by an adversary
+ * that uses only predictions.
  */
 #ifndef SIS_PROVE_H
 #define SIS_PROVE_H
@@ -37,99 +37,102 @@ extern "C" {
 #endif
 
 typedef struct sis_prove_opt {
-    double threshold; /* score of input->output >= threshold is to stay; has no default (NaN) */
+    double threshold; /* keep score of input->output >= threshold; no default (NaN) */
     int below;        /* score <= threshold instead */
     int keep_class;   /* instead of both: no other output becomes higher than input->output; scores
-                         are then how far it is ahead, as sis_model_argmax() says */
-    const double *low, *high;     /* (n_values) what the others may be. Default NULL: any number */
-    const unsigned char *missing; /* (n_values) which of them may be missing, too. NULL: none */
-    size_t branches;   /* give up a question after so many; default 1,000,000, 0: never */
-    double time_limit; /* seconds, after which all further questions of the example are given up;
-                           default 0: never */
-    int (*stop)(void *ctx); /* asked often; nonzero: further questions are given up, as after
+                         are its lead, as in sis_model_argmax() */
+    const double *low, *high;     /* (n_values) range of the other values. Default NULL: any
+                                     number */
+    const unsigned char *missing; /* (n_values) which of them may be missing. NULL: none */
+    size_t branches;   /* give up a proof after this number of branches; default 1,000,000, 0:
+                          never */
+    double time_limit; /* seconds, after which all further proofs of the example are given up;
+                          default 0: never */
+    int (*stop)(void *ctx); /* polled often; nonzero: further proofs are given up, as after
                                time_limit. Default NULL: never */
     void *stop_ctx;
-    size_t max_subsets; /* stop after that many; default 0: find all disjoint ones, and one smallest
+    size_t max_subsets; /* maximum number of subsets; default 0: all disjoint ones, or one smallest
                            or contrast */
     int smallest;       /* subsets of the fewest features, one after the other; they may overlap */
-    int contrast;       /* instead: features whose change alone can lose the decision, the fewest
-                           first; they may overlap. guarantee->examples has such inputs; features of several
-                           values, of which one is 1 and the others are 0, stay such;
-                           audits without these look for others */
-    int cheapest; /* contrasts: of all sets the nearest ones first, instead of those of fewest features */
-    const unsigned char *fixed; /* (n_features) contrasts: what is never changed. NULL: nothing */
-    const double *scale;        /* (n_values) contrasts of trees are the nearest ones: distances are
-                                   sums of |change| / scale, and 1 for another category. NULL: 1 */
-    const double *step; /* (n_values) where they can, values change by multiples of it; 0: by any
+    int contrast;       /* instead find features whose change alone can lose the decision, the
+                           fewest first; they may overlap. guarantee->examples holds such inputs;
+                           one-hot features stay one-hot; audits without these inputs search for
+                           others */
+    int cheapest; /* contrasts: the nearest first, instead of the fewest features first */
+    const unsigned char *fixed; /* (n_features) contrasts: features that never change. NULL: none */
+    const double *scale;        /* (n_values) contrasts of trees are the nearest: distances are sums
+                                   of |change| / scale, and 1 for another category. NULL: 1 */
+    const double *step; /* (n_values) values change by multiples of it where possible; 0: by any
                            number. NULL: 0 */
     size_t tries;       /* of the adversary, for each proof; default 256 */
     uint64_t seed;      /* of the adversary; default 1 */
-    int counterexamples; /* audits: keep the inputs that show each feature of a subset to be needed */
+    int counterexamples; /* audits: keep an input for each feature of a subset that shows it is
+                            needed */
 } sis_prove_opt;
 
-/* Every default. */
+/* Sets the defaults. */
 void sis_prove_opt_init(sis_prove_opt *opt);
 
-/* Scales and steps of columns from rows: the standard deviation (1 if there is none), and a step of 1 for
- * columns of whole numbers. `add` may be called for any number of rows, then `get`. */
+/* Scales and steps of columns, computed from rows: the standard deviation (1 if it is 0), and a
+ * step of 1 for integer columns. Call `add` for any number of rows, then `get`. */
 typedef struct sis_spread sis_spread;
 int sis_spread_new(size_t n_values, sis_spread **out);
 void sis_spread_add(sis_spread *s, const double *row);
 void sis_spread_get(const sis_spread *s, double *scale, double *step);
 void sis_spread_free(sis_spread *s);
 
-/* What is known of a model before any example is; borrows it. Several threads may use one.
- * SIS_E_UNSUPPORTED: nothing can be proved of it; the message says of what it can. */
+/* The prepared model, which is borrowed. Several threads may use one prover. SIS_E_UNSUPPORTED:
+ * proofs are not available for this model; the message names the supported models. */
 typedef struct sis_prover sis_prover;
 int sis_prover_new(const sis_model *model, sis_prover **out);
 void sis_prover_free(sis_prover *p);
 
-/* Disjoint subsets, each sufficient whatever the other features are and, if out->minimal, unable to
- * do without any one of its own. The mask of the input is not looked at. In the collection
- * masked_score is the score of an input without the decision (of the lowest that was met, if every
- * input has it: status DEFAULT_DECISION), a subset's score the lowest that was met with it, and
- * rest_score that of an input where everything but the subsets is as it was. SIS_E_UNSUPPORTED: a
- * threshold for one of several classes. On failure nothing needs a release. */
+/* Find disjoint subsets that are sufficient whatever the other features are; if out->minimal, no
+ * feature of a subset can be left out. The mask of the input is not read. In the collection,
+ * masked_score is the score of an input without the decision (or the lowest score seen, if every
+ * input has the decision: status DEFAULT_DECISION), a subset's score is the lowest seen with it,
+ * and rest_score is that of an input that differs only in the subsets. SIS_E_UNSUPPORTED: a
+ * threshold for one of several classes. On failure nothing needs to be released. */
 int sis_prove_collect(const sis_prover *p, const sis_input *input, const sis_prove_opt *opt,
                       sis_collection *out, sis_guarantee *guarantee);
 
-/* Does the decision stay whatever is not among these n features? *holds 1: yes, proved; 0: no, and
- * `example` (n_values, may be NULL) is an input for which it does not; -1: given up.
- * SIS_E_ARGUMENT: the input does not have that decision. */
+/* Does the decision hold for all values of features other than these n? *holds 1: yes, proved; 0:
+ * no, and `example` (n_values, may be NULL) is a counterexample; -1: given up. SIS_E_ARGUMENT: the
+ * input does not have that decision. */
 int sis_prove_check(const sis_prover *p, const sis_input *input, const sis_prove_opt *opt,
                     const int *features, size_t n, int *holds, double *example);
 
-/* Check the claims of a collection: every subset is proved again and attacked, every feature of it
- * shown to be needed by an input that loses the decision without it, if `guarantee` says so. As
- * sis_verify: 0 even if the claims are false. */
+/* Check the claims of a collection: every subset is proved again and attacked. If `guarantee` says
+ * minimal, each feature must be shown to be needed by an input that loses the decision without it.
+ * Like sis_verify: 0 even if the claims are false. */
 int sis_prove_audit(const sis_prover *p, const sis_input *input, const sis_prove_opt *opt,
                     const sis_collection *claim, const sis_guarantee *guarantee, sis_audit *out);
 
-/* ---- A share of them ----------------------------------------------------------------------- */
+/* ---- Guarantees for a share of values ------------------------------------------------------ */
 
 typedef struct sis_chance_opt {
-    double share;      /* of completions that are to keep the decision, above 0 and below 1 */
-    double confidence; /* of the intervals, and that every promise of the collection holds; default
-                          0.95 */
-    size_t samples;    /* draws an example, at most; default 2000 */
+    double share;      /* share of completions that must keep the decision, above 0 and below 1 */
+    double confidence; /* of the intervals, and of all guarantees of the collection together;
+                          default 0.95 */
+    size_t samples;    /* maximum number of draws per example; default 2000 */
     uint64_t seed;     /* default 1 */
 } sis_chance_opt;
 void sis_chance_opt_init(sis_chance_opt *opt);
 
-/* Subsets for which the decision stays for a share of the values of everything else, drawn from a
- * deck (sis/explain.h). They are searched for with a quarter of the draws, by sis/explain.h's quick,
- * so that the share of these reaches opt->share with some room. Each is then tested with draws that
- * the search has not seen, until the lower end of an exact interval (Clopper-Pearson) reaches it. A
- * test is repeated at most a few times, with more draws or another subset, and the j-th of an example
- * may err with probability (1 - confidence) / (j (j + 1)), which adds up to 1 - confidence; what
- * passes none is left out, and if nothing is left the subset is all features. Scores of subsets, masks and
- * rest are means over draws. */
+/* Find subsets that keep the decision for a share of the values of the other features, drawn from a
+ * deck (sis/explain.h). The method quick searches with a quarter of the draws, so that their share
+ * exceeds opt->share by a margin. Each subset is then tested with new draws until the lower end of
+ * an exact interval (Clopper-Pearson) reaches opt->share. A test is repeated at most a few times,
+ * with more draws or another subset. The j-th test of an example may err with probability (1 -
+ * confidence) / (j (j + 1)), which sums to 1 - confidence. Subsets that pass no test are left out;
+ * if none is left, the subset is all features. Scores of subsets, masks and rest are means over
+ * draws. */
 int sis_chance_collect(const sis_model *model, const sis_input *input, const sis_opt *search,
                        const sis_deck *deck, const sis_chance_opt *opt, sis_collection *out,
                        sis_guarantee *guarantee);
 
-/* Draw again, with another seed: a claim is refuted if what is found then is as good as impossible
- * (one in a million) were it true. */
+/* Check with draws of another seed: a claim is refuted if the result has a probability below one in
+ * a million under the claim. */
 int sis_chance_audit(const sis_model *model, const sis_input *input, const sis_opt *search,
                      const sis_deck *deck, const sis_collection *claim,
                      const sis_guarantee *guarantee, sis_audit *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis/walk.h - backward selection step by step, and the walks that it asks.
+ * sis/walk.h - backward selection, and the walks that evaluate its steps.
  *
  * Experimental: what is declared here may change from one version to the next.
  */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * A rationale on a motif (section S2.3 of the paper). The rationale is a distribution over A C G T
- * at every position of the sequence: certain where a base belongs to it, uniform elsewhere. The
- * motif is laid inside the sequence and continued by uniform bases on both sides.
+ * Alignment of a rationale with a motif (section S2.3 of the paper). The rationale is a
+ * distribution over A C G T at every position of the sequence: certain for its bases, uniform
+ * elsewhere. The motif is placed inside the sequence and extended by uniform bases on both sides.
  *
  *     likelihood   sum over i of log sum_j R_i(j) M_i(j): a base counts with its probability, an N
- *                  always with 1/4. Where it is highest is the alignment
+ *                  always with 1/4. The alignment maximises it
  *     divergence   sum over i of sum_j R_i(j) log (R_i(j) / M_i(j)) at that place. Outside the
- *                  motif a base of the rationale costs log 4 and an N nothing, so a rationale is
- *                  also charged for what lies beside the motif
+ *                  motif a base of the rationale costs log 4 and an N nothing, so bases beside the
+ *                  motif count too
  *
- * Costs (length of the sequence) x (length of the motif), twice.
+ * Time: (length of the sequence) x (length of the motif), twice.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static void fill_strand(const sis_motif *m, int reverse, strand *s) {
         const double *from = m->probabilities + 4 * (reverse ? s->length - 1 - i : i);
         s->unknown[i] = 0;
         for (size_t j = 0; j < 4; j++) {
-            double p = from[reverse ? 3 - j : j]; /* A C G T backwards is its complement */
+            double p = from[reverse ? 3 - j : j]; /* reversing A C G T complements */
             p = (1 - SIS_MOTIF_UNIFORM) * p + SIS_MOTIF_UNIFORM / 4;
             s->base[4 * i + j] = log(p);
             s->unknown[i] += (log(0.25) - log(p)) / 4;
@@ -44,7 +44,7 @@ static void fill_strand(const sis_motif *m, int reverse, strand *s) {
     }
 }
 
-/* The rationale as numbers of bases, UNKNOWN where it has none. */
+/* The rationale as numbers of bases, UNKNOWN elsewhere. */
 static int write_rationale(const char *sequence, size_t length, const int *features, size_t n,
                            unsigned char *bases) {
     memset(bases, UNKNOWN, length);
@@ -64,7 +64,7 @@ static int write_rationale(const char *sequence, size_t length, const int *featu
     return SIS_OK;
 }
 
-/* How much likelier the rationale is with the motif at `start` than without any, as a logarithm. */
+/* The log-likelihood ratio of the rationale with the motif at `start` and without. */
 static double gain(const strand *s, const unsigned char *bases, size_t start) {
     double sum = 0;
     for (size_t i = 0; i < s->length; i++)
@@ -85,7 +85,7 @@ static double divergence(const strand *s, const unsigned char *bases, size_t len
     return sum;
 }
 
-/* The best place on one strand, if it is better than what *out holds. */
+/* The best place on one strand, if better than *out. */
 static void align(const strand *s, int reverse, const unsigned char *bases, size_t length,
                   sis_alignment *out) {
     for (size_t start = 0; start <= length - s->length; start++) {

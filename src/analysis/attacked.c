@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * An attack on all examples of a task: where to, and what the network says before and after.
+ * Attacks all examples of a task: chooses targets, and scores the network before and after.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 /* ---- Targets ------------------------------------------------------------------------------- */
 
-/* The output with the largest score but `except` (SIZE_MAX: none). */
+/* The output with the largest score except `except` (SIZE_MAX: none). */
 static size_t largest(const double *scores, size_t n, size_t except) {
     size_t best = SIZE_MAX;
     for (size_t k = 0; k < n; k++)
@@ -28,7 +28,7 @@ size_t sis_attacked_decision(const sis_attacked *a, const double *scores) {
     return a->n_outputs == 1 ? scores[0] >= half : largest(scores, a->n_outputs, SIZE_MAX);
 }
 
-/* The output of that label, SIZE_MAX: none; *labelled: are there labels? */
+/* The output with that label, SIZE_MAX: none; *labelled: the network has labels. */
 static size_t find_label(const sis_attacked *a, const char *text, int *labelled) {
     char label[256];
     *labelled = 0;
@@ -81,7 +81,7 @@ static int find_target(const sis_attacked *a, const char *text, const double *sc
 
 /* ---- Examples ------------------------------------------------------------------------------ */
 
-/* Scores of these values in the place of the examples' own. */
+/* Scores of the examples with these values. */
 static int score(const sis_attacked *a, const double *values, int jobs, double *scores) {
     sis_input *inputs = SIS_NEW(sis_input, a->n);
     sis_opt opt;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Clusters of the subsets of many records: each subset becomes a point, and beside it its pattern and
- * where it comes from are kept; then clusters are described by their members, most frequent patterns,
- * shares of sources, and what is special about their kind: matrices and known motifs of DNA, mean
- * images.
+ * Clusters the subsets of many records. Each subset becomes a point, stored with its pattern and
+ * origin. Clusters are described by members, most frequent patterns, shares of sources, and by
+ * kind: matrices and known motifs of DNA, mean images.
  */
 #include "analysis/clustering.h"
 
@@ -22,7 +21,7 @@
 enum {
     FLANK = 20,
     FLANK_MAX = 1000,
-    NUMBERS_MAX = 1 << 28 /* of all mean images together: 2 GiB */
+    NUMBERS_MAX = 1 << 28 /* for all mean images together: 2 GiB */
 };
 
 void sis_clustering_opt_init(sis_clustering_opt *opt) {
@@ -34,7 +33,7 @@ void sis_clustering_opt_init(sis_clustering_opt *opt) {
 
 /* ---- Patterns ------------------------------------------------------------------------------ */
 
-/* A word in lower case, as the tokenizer has it. */
+/* A word in lower case, as in the tokenizer. */
 static int put_word(sis__buf *b, const char *word, sis_words *split) {
     int error = sis_words_split(word, split);
     if (error == SIS_OK)
@@ -54,7 +53,7 @@ static void put_cell(sis__buf *b, const sis_record *r, int f) {
         sis__buf_printf(b, "=%s", was);
 }
 
-/* In the order of the example. */
+/* Features in the order of the example. */
 static int put_features(sis__buf *b, const sis_record *r, const sis_subset *s) {
     sis_words split = {0};
     int *sorted = (int *)sis__copy(s->features, s->n, sizeof *sorted);
@@ -149,7 +148,7 @@ void sis_clusterer_free(sis_clusterer *c) {
     free(c);
 }
 
-/* Kind and distance are those of the first record with subsets; the others must agree. */
+/* Kind and distance come from the first record with subsets; others must agree. */
 static int agree(sis_clusterer *c, const sis_record *r, const char *source) {
     sis_kind kind = sis_kind_of(r->drawing.kind);
     if (c->points && c->kind != kind)
@@ -267,7 +266,7 @@ typedef struct {
     sis_found_cluster *found;
     const char **sources; /* (n_sources) */
     size_t n_sources;
-    int by_model; /* sources are models: there is one file of several */
+    int by_model; /* sources are models: one file has several */
     sis_motifs motifs;
 } search;
 
@@ -330,7 +329,7 @@ static int list_members(search *s, sis_clustering *out) {
 
 typedef struct {
     const char *text;
-    size_t count, first; /* first: the first item that has it */
+    size_t count, first; /* first: index of the first item with it */
 } counted;
 
 static int by_text(const void *a, const void *b) {
@@ -388,8 +387,8 @@ static int find_shares(const search *s, const size_t *items, sis_found_cluster *
 
 /* ---- DNA ----------------------------------------------------------------------------------- */
 
-/* Shares of A C G T in all sequences; on both strands, those of a base and of its opposite are the
- * same. One base of each kind more, so that none is 0. */
+/* Shares of A C G T in all sequences; with both strands, complementary bases have equal shares. A
+ * pseudocount of one base each keeps them above 0. */
 static void find_background(const sis_clusterer *c, double background[4]) {
     double sum = 4;
     for (size_t b = 0; b < 4; b++)
@@ -399,8 +398,8 @@ static void find_background(const sis_clusterer *c, double background[4]) {
             (1 + (c->opt.forward ? c->bases[b] : (c->bases[b] + c->bases[3 - b]) / 2)) / sum;
 }
 
-/* Lay the strings of a cluster over one another, that of its medoid first, and what is around them.
- * turned (n) or NULL. */
+/* Align the strings of a cluster, that of its medoid first, and their windows. turned (n) or
+ * NULL. */
 static int learn(const search *s, const size_t *items, size_t medoid, size_t n,
                  unsigned char *turned, sis_motif *matrix, double **numbers) {
     const char **texts = SIS_NEW(const char *, 2 * n);
@@ -420,8 +419,8 @@ static int learn(const search *s, const size_t *items, size_t medoid, size_t n,
     return error;
 }
 
-/* The matrix of a cluster. Patterns are then those of the strand on which they lie, so that similar
- * ones look similar. */
+/* The matrix of a cluster. Patterns are then shown on the aligned strand, so that similar ones look
+ * similar. */
 static int find_matrix(const search *s, const size_t *items, size_t medoid, sis_found_cluster *f,
                        sis_motif *matrix, double **numbers) {
     size_t n = f->size, at = 1;
@@ -446,7 +445,7 @@ static int find_matrix(const search *s, const size_t *items, size_t medoid, sis_
     return error;
 }
 
-/* A motif on the strand that is meant. */
+/* Describe a motif on the matching strand. */
 static int describe_match(const search *s, const sis_motif_match *m, sis_found_match *out) {
     const sis_motif *motif = &s->motifs.items[m->motif];
     size_t cells = 4 * motif->length;
@@ -460,7 +459,7 @@ static int describe_match(const search *s, const sis_motif_match *m, sis_found_m
                              .reverse = m->reverse,
                              .n_matrix = cells,
                              .matrix = numbers};
-    for (size_t c = 0; numbers && c < cells; c++) /* backwards it is the other strand */
+    for (size_t c = 0; numbers && c < cells; c++) /* reversal gives the other strand */
         numbers[c] = motif->probabilities[m->reverse ? cells - 1 - c : c];
     return numbers && out->id && out->name ? SIS_OK : SIS_E_NOMEM;
 }
@@ -542,7 +541,7 @@ static int describe_cluster(const search *s, size_t k, const size_t *items, sis_
     return error == SIS_OK ? find_patterns(s, items, f) : error;
 }
 
-/* The largest first; of the same size the one whose first core subset comes first. */
+/* The largest first; of equal size, the earlier first core subset first. */
 static int by_size(const void *a, const void *b) {
     const sis_found_cluster *x = (const sis_found_cluster *)a, *y = (const sis_found_cluster *)b;
     return x->size != y->size ? (x->size < y->size) - (x->size > y->size)
@@ -580,8 +579,7 @@ static int describe_clusters(search *s, sis_distance d, sis_clustering *out) {
     return error;
 }
 
-/* Two words are the same or have nothing in common: there are no neighbours to look for, only words to
- * count. */
+/* Single words are equal or have distance 1: clusters are counts of words. */
 static int has_only_words(const sis_clusterer *c, sis_distance d) {
     int words = d == SIS_DISTANCE_JACCARD || d == SIS_DISTANCE_JACCARD_BAG;
     return words && !c->several_features && isnan(c->opt.eps) && !c->opt.curve;

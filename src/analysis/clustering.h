@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Subsets of records that wait to be clustered, for the files that cluster them.
+ * Internal state of a clusterer: the subsets of the added records.
  *
  *     clustering.c        records -> points and patterns; clusters -> sis_clustering
  *     clustering_eps.c    eps, if it is not given
@@ -17,9 +17,9 @@
 
 /* One subset. */
 typedef struct sis__item {
-    char *pattern;         /* what it looks like in a line */
-    char *window;          /* DNA: the sequence around it; NULL: not asked for */
-    size_t record, subset; /* number in `records`, subset of it */
+    char *pattern;         /* the subset as one line of text */
+    char *window;          /* DNA: the sequence around it; NULL: not needed */
+    size_t record, subset; /* index in `records`, subset of it */
     size_t n_pixels;       /* images only */
     int *places;           /* (n_pixels, 2) */
     double *values;        /* (n_pixels) */
@@ -28,14 +28,14 @@ typedef struct sis__item {
 /* One record that has subsets. */
 typedef struct sis__origin {
     const char *id;
-    size_t number; /* of all that were added */
+    size_t number; /* index among all added records */
     uint32_t source, model;
     size_t first; /* of its items */
 } sis__origin;
 
 struct sis_clusterer {
     sis_clustering_opt opt;
-    sis__held *held;    /* texts, and what the clusters point into */
+    sis__held *held;    /* strings and other memory of the clusters */
     sis_points *points; /* (n) */
     sis_kind kind;      /* of all records */
     sis__item *items;   /* (n) */
@@ -51,16 +51,16 @@ struct sis_clusterer {
 
 int sis__is_energy(sis_distance d);
 
-/* Fill opt->eps, and eps, curve and what is said of them in *out. */
+/* Set opt->eps, and the fields about eps and the curve in *out. */
 int sis__clustering_eps(const sis_clusterer *c, sis_cluster_opt *opt, sis_clustering *out);
 
-/* An error unless there is something to cluster, or whatever the verb is. */
+/* An error unless there are subsets; `verb` names the operation. */
 int sis__clusterer_check(const sis_clusterer *c, const char *verb);
 
 /* The clusters, which point into c->held. */
 int sis__clusterer_find(sis_clusterer *c, sis_clustering *out);
 
-/* The JSON object inside of another one. */
+/* Write the JSON object inside another one. */
 void sis__clustering_put(sis__buf *b, const sis_clustering *c);
 void sis__clustering_take(sis__fields *f, sis_clustering *out);
 

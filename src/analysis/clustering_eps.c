@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The eps of a clustering, if it is not given: a value of the k-distance curve.
+ * Chooses eps for a clustering from the k-distance curve.
  *
- * For sets and strings it is the knee of the curve. Distances between pictures have no such steps:
- * similar pictures form chains, along which everything is one cluster long before the knee. Of the
- * values from the knee down it is then the one with which the most subsets are in clusters beside the
- * largest: fewer of them are if clusters run into each other, and fewer if they fall apart into noise.
+ * For sets and strings it is the knee of the curve. Distances between images have no clear knee:
+ * similar images form chains, along which clusters merge long before the knee. For images eps is
+ * the value at or below the knee with the most subsets in clusters other than the largest. That
+ * number falls when clusters merge, and also when they dissolve into noise.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,14 +15,14 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-/* Distances to look at, and the least sample; values of the curve to try. */
+/* Maximum number of distances, and the least sample; values of the curve to try. */
 enum { LOOKS_MAX = 200000000, SAMPLE_MIN = 100, TRIES = 16 };
 
 int sis__is_energy(sis_distance d) {
     return d == SIS_DISTANCE_ENERGY || d == SIS_DISTANCE_ENERGY_SQRT;
 }
 
-/* How many points are in clusters beside the largest. */
+/* The number of points in clusters other than the largest. */
 static int count_beside(const sis_clusters *c, size_t *out) {
     size_t *sizes = SIS_NEW(size_t, c->n_clusters), largest = 0;
     *out = 0;
@@ -50,8 +50,8 @@ static int try_eps(const sis_points *points, sis_cluster_opt opt, double eps, si
     return error;
 }
 
-/* The value from the knee down with the most points in clusters beside the largest; the knee if no
- * value has any. */
+/* The value at or below the knee with the most points in clusters other than the largest; the knee
+ * if no value has any. */
 static int separate_clusters(const sis_points *points, const sis_kdistances *k,
                              sis_cluster_opt *opt) {
     size_t max = 0, left = k->n - k->knee, beside;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Clusters as one JSON object, a line a cluster. See sis/analysis.h.
+ * Clusters as one JSON object, one line per cluster. See sis/analysis.h.
  */
 #include "analysis/clustering.h"
 
@@ -158,7 +158,7 @@ static void take_shares(sis__fields *f, sis_found_cluster *c) {
     sis__leave(f, &inner);
 }
 
-/* Four numbers, not negative, for each position. */
+/* Four nonnegative numbers per position. */
 static const double *take_matrix(sis__fields *f, size_t *n) {
     const double *v = sis__take_numbers(f, "matrix", n);
     for (size_t i = 0; v && i < *n && f->code == SIS_OK; i++)

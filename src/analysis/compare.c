@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Two results files and their models: do they decide the same, and for the same reasons?
+ * Compares two results files and their models: decisions, scores of subsets, clusters, differences.
  */
 #include "analysis/compare.h"
 
@@ -25,7 +25,7 @@ typedef struct {
     const sis_compare_opt *o;
     sis__side sides[2];
     sis_clusterer *clusterer; /* the subsets of the first side, then those of the second */
-    size_t *first[2];         /* (records) the first of its subsets there */
+    size_t *first[2];         /* (records) index of its first subset */
     sis_comparison *out;
 } comparison;
 
@@ -59,7 +59,7 @@ static int add_record(comparison *c, size_t side, const sis_record *r) {
     return error == SIS_OK ? sis_clusterer_add(c->clusterer, s->of.name, r) : error;
 }
 
-/* Those that are no error and about the output that is asked for. */
+/* Select the records of the requested output without errors. */
 static int choose_records(comparison *c, size_t side, const sis_records *from) {
     const sis_clustering_opt *o = &c->o->clustering;
     sis__side *s = &c->sides[side];
@@ -148,7 +148,7 @@ static int describe_side(const comparison *c, size_t k) {
 
 /* ---- Scores -------------------------------------------------------------------------------- */
 
-/* 0, 1/4, 1/2, 3/4 and 1 of n values. */
+/* Quantiles 0, 1/4, 1/2, 3/4 and 1 of n values. */
 static int find_quantiles(const double *values, size_t n, double out[5]) {
     int error = SIS_OK;
     for (size_t k = 0; error == SIS_OK && k < 5; k++)
@@ -156,8 +156,7 @@ static int find_quantiles(const double *values, size_t n, double out[5]) {
     return error;
 }
 
-/* The scores of the subsets of a side by the other's model, and by its own as the records have
- * them. */
+/* The scores of a side's subsets by the other model, and by its own from the records. */
 static int find_scores(const comparison *c, size_t k) {
     const sis__side *of = &c->sides[k], *by = &c->sides[!k];
     size_t n = of->n_subsets, sufficient = 0, at = 0;
@@ -206,7 +205,7 @@ typedef struct {
     double distance;
 } difference;
 
-/* The mean, over the subsets of both, of the distance to the nearest of the other. */
+/* The mean, over the subsets of both, of the distance to the nearest subset of the other. */
 static int distance_of(const comparison *c, difference *d) {
     size_t first[2], n[2];
     double sum = 0;
@@ -306,7 +305,7 @@ int sis_compare(const sis_records sides[2], const sis_compare_opt *opt, sis_comp
         *out = (sis_comparison){0};
     }
     for (size_t k = 0; k < 2; k++) {
-        c.sides[k].of.n = 0; /* the records are the caller's */
+        c.sides[k].of.n = 0; /* the caller owns the records */
         sis_records_release(&c.sides[k].of);
         sis_model_close(&c.sides[k].model);
         free(c.first[k]);

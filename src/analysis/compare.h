@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * compare.h - two results files and the models that they are of.
+ * compare.h - two results files and their models.
  *
  *     compare.c        decisions, joint clusters, differences
- *     compare_score.c  the scores that a model gives to subsets of the other
+ *     compare_score.c  scores of a model's subsets by the other model
  */
 #ifndef SIS_ANALYSIS_COMPARE_H
 #define SIS_ANALYSIS_COMPARE_H
@@ -11,10 +11,10 @@
 #include <sis/analysis.h>
 #include <sis/net.h>
 
-/* The records that count of one file, and its model. */
+/* The selected records of one file, and its model. */
 typedef struct sis__side {
     sis_records of;         /* borrowed from the caller's */
-    const char *model_name; /* as it is opened */
+    const char *model_name; /* as in sis_model_open */
     size_t n_subsets;
     double threshold; /* of all records */
     int below;
@@ -22,7 +22,7 @@ typedef struct sis__side {
     const sis_net *net; /* or NULL */
 } sis__side;
 
-/* Every subset of `of`, everything else masked, scored by `by`: scores (of->n_subsets). */
+/* Score every subset of `of`, everything else masked, by `by`: scores (of->n_subsets). */
 int sis__cross_score(const sis__side *of, const sis__side *by, int jobs, double *scores);
 
 #endif

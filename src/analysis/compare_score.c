@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What does one model make of the evidence that is enough for the other? Each subset becomes an
- * input of the model that scores it, as that model takes inputs: its own token ids, its own mask,
- * its own order of axes. Everything comes from the records; the data set is not needed: words and
- * sequences of records are a data set themselves, and a task encodes them for the model.
+ * Scores the subsets of one model by another. Each subset becomes an input of the scoring model,
+ * with its token ids, mask and order of axes. Everything comes from the records, without the data
+ * set: words and sequences of records form a data set, which a task encodes for the model.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -22,7 +21,7 @@ enum { BATCH = 256 }; /* subsets scored at a time */
 
 /* ---- Outputs ---------------------------------------------------------------------------- */
 
-/* Which output of `by` is the one that the record is about: by label, else by number. */
+/* The output of `by` that corresponds to the record's: by label, else by number. */
 static int find_output(const sis__side *by, size_t n_outputs, const sis_record *r, size_t *output) {
     char label[256];
     for (size_t k = 0; r->question.target_label && k < n_outputs; k++)
@@ -40,7 +39,7 @@ static int find_output(const sis__side *by, size_t n_outputs, const sis_record *
 
 /* ---- Masks ----------------------------------------------------------------------------------- */
 
-/* The mask that the results of the model have for inputs of n values, or NULL. */
+/* The mask in the model's own results for inputs of n values, or NULL. */
 static const double *own_mask(const sis__side *by, size_t n) {
     for (size_t i = 0; i < by->of.n; i++)
         if (by->of.items[i].drawing.mask && by->of.items[i].drawing.n_values == n)
@@ -48,7 +47,7 @@ static const double *own_mask(const sis__side *by, size_t n) {
     return NULL;
 }
 
-/* The mask of a model for inputs of n values: that of its own results, else the one it carries. */
+/* The mask of a model for inputs of n values: from its own results, else from its file. */
 typedef struct {
     const double *values;
     const float *own;
@@ -77,7 +76,7 @@ static int contains(const int *sorted, size_t n, int feature) {
     return bsearch(&feature, sorted, n, sizeof *sorted, sis__by_int) != NULL;
 }
 
-/* Does the model read texts: by a vocabulary of its own, or by itself, as its results show? */
+/* 1 if the model reads texts, by its vocabulary or its own tokenizer, as its results show. */
 static int reads_texts(const sis__side *by) {
     const sis_record *own = by->of.n ? &by->of.items[0] : NULL;
     if (by->net)
@@ -85,7 +84,7 @@ static int reads_texts(const sis__side *by) {
     return own && own->drawing.words && !own->drawing.values;
 }
 
-/* All records have this, by a place in them. */
+/* 1 if all records have the field at this offset. */
 static int all_have(const sis__side *of, size_t offset) {
     int all = of->of.n > 0;
     for (size_t i = 0; all && i < of->of.n; i++) {
@@ -128,7 +127,7 @@ static int sequences_of(const sis__side *of, sis_data_with *with, sis_data **out
     return error;
 }
 
-/* What the records are of, for the model that scores; NULL where their values are all there is. */
+/* The examples of the records for the scoring model; NULL if there are only values. */
 typedef struct {
     sis_data *data;
     sis_task *task;
@@ -151,7 +150,7 @@ static int open_evidence(const sis__side *of, const sis__side *by, int jobs, evi
     sis_task_opt_init(&o);
     o.model.opened = &by->model;
     o.examples.data = e->data;
-    o.question.target = NULL; /* as the record says */
+    o.question.target = NULL; /* from the record */
     o.answer.search.jobs = jobs;
     return sis_task_open(&o, &e->task);
 }
@@ -161,7 +160,7 @@ static void close_evidence(evidence *e) {
     sis_data_free(e->data);
 }
 
-/* An example of the task with all but the subset masked. */
+/* Encode an example of the task with all but the subset masked. */
 static int encode_example(const sis__side *by, const evidence *e, size_t i, const int *kept,
                           size_t n_kept, double **row, size_t *n) {
     sis_example x;
@@ -180,7 +179,7 @@ static int encode_example(const sis__side *by, const evidence *e, size_t i, cons
     return *row ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* Does the model leave it to records what shape they have? */
+/* 1 if the model takes the shape from records. */
 static int leaves_shapes(const sis__side *by) {
     sis_net_shape s;
     return sis_model_row_shape(&by->model, &s) > 1;
@@ -192,7 +191,7 @@ static int same_shape(const sis_record *a, const sis_record *b) {
                                            a->drawing.rank * sizeof *a->drawing.shape) == 0);
 }
 
-/* Does the model that scores take the two axes the other way round? As its own results show. */
+/* 1 if the scoring model swaps the two axes, as its own results show. */
 static int is_turned(const sis__side *by, const sis_record *r) {
     const sis_record *own = by->of.n ? &by->of.items[0] : NULL;
     return own && !leaves_shapes(by) && own->drawing.rank == 2 && r->drawing.rank == 2 &&
@@ -227,7 +226,7 @@ static int encode_values(const sis__side *by, const sis_record *r, const int *ke
     return *row ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* Subset s of record i for the model of `by`. */
+/* Encode subset s of record i for the model of `by`. */
 static int encode(const sis__side *by, const evidence *e, const sis_record *r, size_t i,
                   const sis_subset *s, double **row, size_t *n) {
     int *kept = SIS_NEW(int, s->n);
@@ -243,7 +242,7 @@ static int encode(const sis__side *by, const evidence *e, const sis_record *r, s
 
 /* ---- Scores ---------------------------------------------------------------------------------- */
 
-/* Inputs that wait to be scored together. */
+/* A batch of inputs to score. */
 typedef struct {
     const sis__side *by;
     evidence evidence;
@@ -256,8 +255,8 @@ typedef struct {
     size_t n_scores;
 } batch;
 
-/* The model that scores, which says how many scores it gives; *shaped: a handle of its own that knows the shape of
- * the records, to be closed. */
+/* The scoring model, with its number of outputs; *shaped: a handle with the shape of the records,
+ * which the caller closes. */
 static int find_model(const batch *b, sis_model *model, int *shaped) {
     const sis_record *r = b->of[0];
     int error = SIS_OK;
@@ -298,7 +297,7 @@ static int score_batch(batch *b) {
     return error;
 }
 
-/* The subsets of record i. */
+/* Score the subsets of record i. */
 static int score_record(const sis__side *of, size_t i, batch *b) {
     const sis_record *r = &of->of.items[i];
     int other = b->n && leaves_shapes(b->by) && !same_shape(b->of[0], r);

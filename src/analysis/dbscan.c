@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * DBSCAN over a space.
+ * DBSCAN on the distinct points of a space.
  *
- * The order in which clusters grow does not matter to what they are: clusters are the connected
- * components of the core points, a number goes to each by its first core point, and a point that is
- * not core belongs to the lowest of those it touches. So two passes over the neighbours are enough,
- * both of them parallel:
+ * The result does not depend on the order in which clusters grow: clusters are the connected
+ * components of the core points, numbered by their first core point, and a point that is not core
+ * belongs to the lowest cluster it touches. So two parallel passes over the neighbours suffice:
  *
- *     1. count the neighbours of every point (weights included) -> who is core
+ *     1. count the neighbours of every point (weights included) -> core points
  *     2. join neighbours that are both core; note those of which one is
  *
  * The second pass reads the neighbours that the first has kept, as many as fit in opt->memory, and
- * finds the rest again. Notes are few: a point that is not core has fewer than min_size neighbours.
+ * computes the rest again. Notes are few: a point that is not core has fewer than min_size
+ * neighbours.
  *
- * Joining is a union-find in which a root is the lowest number of its set and is only ever replaced
- * by a lower one, by compare-and-swap: the outcome is the same whatever the threads do.
+ * Joining is a union-find whose roots are the lowest numbers of their sets and are only replaced by
+ * lower ones, by compare-and-swap: the result does not depend on the threads.
  */
 #include <math.h>
 #include <stdatomic.h>
@@ -27,15 +27,15 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 
-enum { BLOCK = 64 }; /* points that a thread takes at a time */
+enum { BLOCK = 64 }; /* points per work item of a thread */
 
 /* The neighbours of a block's points, kept from the first pass. */
 typedef struct {
     uint32_t *items;      /* NULL: not kept */
-    uint32_t ends[BLOCK]; /* where those of each point end */
+    uint32_t ends[BLOCK]; /* end of each point's neighbours */
 } kept_block;
 
-/* Point `edge` is not core and a neighbour of `core`, which is. */
+/* `edge` is not core and is a neighbour of the core point `core`. */
 typedef struct {
     uint32_t edge, core;
 } touch;
@@ -86,12 +86,12 @@ static size_t block_end(const scan *c, size_t block) {
     return end < c->s->n ? end : c->s->n;
 }
 
-/* Keep what was found for a block, if there is room. */
+/* Keep the neighbours of a block, if there is room. */
 static void keep(scan *c, kept_block *b, const sis__near *near) {
     size_t bytes = near->n * sizeof *near->items;
     if (near->n > UINT32_MAX || atomic_fetch_add(&c->kept, bytes) + bytes > c->opt->memory)
         return;
-    b->items = (uint32_t *)malloc(bytes ? bytes : 1); /* none: found again in the second pass */
+    b->items = (uint32_t *)malloc(bytes ? bytes : 1); /* NULL: computed again in the second pass */
     if (b->items && bytes)
         memcpy(b->items, near->items, bytes);
 }
@@ -126,7 +126,7 @@ static uint32_t root_of(scan *c, uint32_t u) {
     uint32_t parent = atomic_load_explicit(&c->parent[u], memory_order_relaxed);
     while (parent != u) {
         uint32_t above = atomic_load_explicit(&c->parent[parent], memory_order_relaxed);
-        if (above != parent) /* shorten the way; losing the race does no harm */
+        if (above != parent) /* path halving; losing the race is harmless */
             atomic_compare_exchange_weak(&c->parent[u], &parent, above);
         u = above;
         parent = atomic_load_explicit(&c->parent[u], memory_order_relaxed);
@@ -153,7 +153,7 @@ static int note(touch_list *t, uint32_t edge, uint32_t core) {
     return code;
 }
 
-/* u and its neighbours. */
+/* Process u and its neighbours. */
 static int take(scan *c, touch_list *t, uint32_t u, const uint32_t *near, size_t n) {
     int code = SIS_OK;
     for (size_t k = 0; k < n && code == SIS_OK; k++) {
@@ -202,10 +202,10 @@ static int by_first(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* labels of the core points. */
+/* Set the labels of core points. */
 static int number_clusters(scan *c) {
     size_t n = c->s->n, count = 0;
-    component *all = SIS_NEW(component, n); /* at its root's place, then together */
+    component *all = SIS_NEW(component, n); /* at the index of its root, then compacted */
     if (!all)
         return SIS_E_NOMEM;
     for (size_t u = 0; u < n; u++)
@@ -228,7 +228,7 @@ static int number_clusters(scan *c) {
     return SIS_OK;
 }
 
-/* labels of those that core points touch. */
+/* Set the labels of points next to core points. */
 static void number_edges(scan *c) {
     for (int j = 0; j < c->jobs; j++)
         for (size_t k = 0; k < c->touches[j].n; k++) {
@@ -245,7 +245,7 @@ static int scan_new(scan *c, const sis__space *s, const sis_cluster_opt *opt) {
     size_t n = s->n;
     *c = (scan){.s = s, .opt = opt, .jobs = sis__jobs(opt->jobs)};
     c->n_blocks = (n + BLOCK - 1) / BLOCK;
-    if ((size_t)c->jobs > c->n_blocks) /* scratch memory is for threads that work */
+    if ((size_t)c->jobs > c->n_blocks) /* scratch memory only for working threads */
         c->jobs = c->n_blocks ? (int)c->n_blocks : 1;
     c->scratches = sis__scratches_new(s, c->jobs);
     c->near = SIS_NEW(sis__near, (size_t)c->jobs);
@@ -282,7 +282,7 @@ static void scan_free(scan *c) {
     free(c->labels);
 }
 
-/* From different points to all of them. */
+/* Copy results from distinct points to all points. */
 static int spread(const scan *c, sis_clusters *out) {
     size_t n = c->s->points->n;
     out->labels = SIS_NEW(int, n);
@@ -300,7 +300,7 @@ static int spread(const scan *c, sis_clusters *out) {
     return SIS_OK;
 }
 
-/* Both passes, and numbers. */
+/* Run both passes and number the clusters. */
 static int scan_neighbours(scan *c) {
     int code = sis__parallel(c->jobs, c->n_blocks, count_block, c);
     for (size_t u = 0; code == SIS_OK && u < c->s->n; u++)
@@ -314,7 +314,7 @@ static int scan_neighbours(scan *c) {
     return code;
 }
 
-/* Points that have nothing in common are neighbours: then all are, and nobody has to be asked. */
+/* eps reaches points with nothing in common: all points are neighbours. */
 static void join_everything(scan *c) {
     size_t n = c->s->n;
     int core = c->s->points->n >= c->opt->min_size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Distances by their plain definitions: what everything faster in this folder must agree with, to
- * the bit. sis/analysis.h states them.
+ * Reference implementations of the distances in sis/analysis.h. The faster code in this folder must
+ * agree with them to the bit.
  *
  * An energy distance is a sum of roots, so its last bits depend on the order of summation. The
  * order is part of the definition here: for each pixel of the point that comes first
@@ -16,8 +16,8 @@
 
 /* ---- Sets ---------------------------------------------------------------------------------- */
 
-/* (|A u B| - |A n B|) / |A u B|; with values, an item that is in both counts half unless these are
- * the same. */
+/* (|A u B| - |A n B|) / |A u B|; with values, a common item counts half unless the values are
+ * equal. */
 double sis__set_distance(const sis__row *a, const sis__row *b) {
     size_t both = 0, same = 0;
     for (size_t i = 0, j = 0; i < a->n && j < b->n;) {
@@ -43,8 +43,8 @@ static size_t min(size_t a, size_t b, size_t c) {
     return m < c ? m : c;
 }
 
-/* The textbook table, a row at a time: cost[j] is the distance of the first i letters of a and the
- * first j of b. */
+/* The textbook recurrence, one row at a time: cost[j] is the distance of the first i letters of a
+ * and the first j of b. */
 static int letters_distance(const sis__row *a, const sis__row *b, double *out) {
     size_t stack[ROW_ON_STACK + 1], *cost = stack;
     if (b->n > ROW_ON_STACK && !(cost = SIS_NEW_RAW(size_t, b->n + 1)))
@@ -67,7 +67,7 @@ static int letters_distance(const sis__row *a, const sis__row *b, double *out) {
     return SIS_OK;
 }
 
-/* The lesser of that and of the one to the other strand. */
+/* The smaller of that and of the distance to the reverse complement. */
 static int strands_distance(const sis__row *a, const sis__row *b, double *out) {
     uint32_t *turned = SIS_NEW_RAW(uint32_t, a->n);
     double other = 0;

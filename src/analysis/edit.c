@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * Neighbours among strings of letters.
+ * Index for neighbours among strings, by edit distance.
  *
- * Strings are sorted by length, then by how many of each letter they have, and cut into blocks of
- * 32 of the same length, which are compared with a text at once (lanes.h). A block is passed over
- * if it must be farther away than eps by one of three lower bounds:
+ * Strings are sorted by length, then by letter counts, and split into blocks of 32 of the same
+ * length, which are compared with a text at once (lanes.h). A block is skipped if one of three
+ * lower bounds exceeds eps:
  *
- *     length     every letter more has to be inserted
- *     letters    one edit takes away one letter and brings another at most: so many letters too
- *                many of some kinds (or too few) are so many edits. Blocks have counts in narrow
- *                ranges
- *     pairs      one edit changes two pairs of neighbouring letters at most: pairs of the text that
- *                no string of the block has, and pairs that all have and the text lacks, by two
+ *     length     every additional letter must be inserted
+ *     letters    one edit removes at most one letter and adds at most one: the number of surplus
+ *                (or missing) letters is a lower bound. Counts in a block have narrow ranges
+ *     pairs      one edit changes at most two pairs of adjacent letters: pairs of the text that no
+ *                string of the block has, or pairs that all have and the text lacks, divided by two
  *
- * Where both strands count, a string asks twice, the second time as its other strand.
+ * With both strands, a string is looked up twice, the second time as its reverse complement.
  *
- * Strings of more than 64 letters, or of more than 8 different ones, are compared one at a time
- * with the recurrence on as many words as it takes.
+ * Strings of more than 64 letters, or of more than 8 different letters, are compared one at a time
+ * by the multi-word recurrence.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -34,29 +33,29 @@ typedef struct {
     uint32_t first;
     uint16_t n, length;
     uint8_t fewest[LETTERS_MAX], max[LETTERS_MAX]; /* of each letter */
-    uint64_t some, all; /* pairs, letter * 8 + letter, that some have and that all have */
-    size_t masks;       /* where its masks begin, in bytes */
+    uint64_t some, all; /* pairs (letter * 8 + letter) that some strings have and that all have */
+    size_t masks;       /* offset of its masks, in bytes */
 } block;
 
 typedef struct {
     const sis__lanes *lanes;
     size_t reach;        /* eps in whole edits */
-    size_t n_letters;    /* different ones in all strings */
+    size_t n_letters;    /* number of different letters */
     uint8_t code[CODES]; /* number of each letter, in the order of their bytes */
-    size_t n_lane;       /* strings in blocks: the first so many */
+    size_t n_lane;       /* number of strings in blocks, which come first */
     size_t n_blocks;
     block *blocks;
     unsigned char *masks;
 } edit_index;
 
-/* One thread's: the codes of the string that asks, and its own masks for the long ones. */
+/* Per thread: the codes of the query string, and masks for long strings. */
 typedef struct {
     uint8_t *text;   /* (longest) */
     uint64_t *masks; /* (n_letters, words) */
     uint64_t *up, *down;
     size_t counts[CODES];
-    size_t u;   /* whose these are; SIZE_MAX: nobody's */
-    int turned; /* of its other strand */
+    size_t u;   /* the query of these masks; SIZE_MAX: none */
+    int turned; /* of its reverse complement */
 } edit_scratch;
 
 /* ---- Order --------------------------------------------------------------------------------- */
@@ -124,7 +123,7 @@ static int cut_blocks(const sis__space *s, edit_index *x) {
     return x->masks ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* String k of a block: its masks, and what it makes of the block's bounds. */
+/* Set the masks of string k of a block, and update the block's bounds. */
 static void fill_lane(const sis__space *s, edit_index *x, block *b, size_t k) {
     sis__row row = sis__space_row(s, b->first + k);
     uint8_t counts[LETTERS_MAX] = {0}, text[LANE_LONGEST];
@@ -234,8 +233,8 @@ static void begin(const sis__space *s, edit_scratch *t, size_t u, int turned) {
 
 /* ---- One string at a time ------------------------------------------------------------------- */
 
-/* The recurrence over one word of the column. `in` and the result are what comes in above and goes
- * out below, -1, 0 or 1; `last` is the bit of the last row, if it is in this word. */
+/* The recurrence on one word of the column. `in` and the result are the carries from above and to
+ * below, -1, 0 or 1; `last` is the bit of the last row, if it is in this word. */
 static int advance(uint64_t same, uint64_t *up, uint64_t *down, int in, uint64_t last) {
     uint64_t p = *up, m = *down, x = same | m;
     same |= in < 0;
@@ -249,7 +248,7 @@ static int advance(uint64_t same, uint64_t *up, uint64_t *down, int in, uint64_t
     return out;
 }
 
-/* The distance of the string that asks, of n letters, and `other`. */
+/* The distance of the query string, of n letters, and `other`. */
 static size_t edits(const edit_index *x, edit_scratch *t, size_t n, const sis__row *other) {
     size_t words = words_of(n);
     long score = (long)n;
@@ -257,7 +256,7 @@ static size_t edits(const edit_index *x, edit_scratch *t, size_t n, const sis__r
     memset(t->down, 0, words * sizeof *t->down);
     for (size_t j = 0; j < other->n; j++) {
         const uint64_t *masks = t->masks + x->code[other->items[j]] * words;
-        int carry = 1; /* the row above the first grows by one with every letter */
+        int carry = 1; /* the row above the first increases by one per letter */
         for (size_t w = 0; w < words; w++) {
             uint64_t last = w + 1 < words ? (uint64_t)1 << 63 : (uint64_t)1 << ((n - 1) % 64);
             carry = advance(masks[w], &t->up[w], &t->down[w], carry, last);
@@ -317,7 +316,7 @@ static int letters_too_far(const edit_index *x, const edit_scratch *t, const sis
 
 /* ---- Asking -------------------------------------------------------------------------------- */
 
-/* The strings of a block that are near the one that asks, up to but not including u. */
+/* The strings of a block, before u, that are near the query. */
 static int near_in_block(const edit_index *x, const block *b, const edit_scratch *t, size_t n,
                          sis__near *near) {
     union {
@@ -355,7 +354,7 @@ static size_t first_block(const edit_index *x, size_t length) {
     return low;
 }
 
-/* Those near one strand of u. */
+/* The neighbours of one strand of u. */
 static int near_strand(const sis__space *s, edit_scratch *t, size_t u, int turned,
                        sis__near *near) {
     const edit_index *x = (const edit_index *)s->index;
@@ -394,7 +393,7 @@ static int near_strings(const sis__space *s, void *scratch, size_t u, sis__near 
     code = near_strand(s, t, u, 1, near);
     if (near->n > from)
         qsort(near->items + from, near->n - from, sizeof *near->items, by_number);
-    for (size_t k = from; k < near->n; k++) /* near on both strands, but once */
+    for (size_t k = from; k < near->n; k++) /* near on both strands: keep it once */
         if (k == from || near->items[k] != near->items[kept - 1])
             near->items[kept++] = near->items[k];
     near->n = kept;

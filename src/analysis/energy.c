@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * Neighbours among sets of pixels.
+ * Index for neighbours among sets of pixels, by energy distance.
  *
- * The root of the energy distance is a distance in a Hilbert space: a set of pixels is a vector
- * there, too long to write down, but its coordinates along a few directions can be had, and the
- * distance of these coordinates is never more than that of the vectors. Directions are found by a
- * pivoted incomplete Cholesky decomposition: each goes through the set that the ones before
- * describe worst. What they leave over of a vector has a known length, and two lengths differ by no
- * more than the vectors:
+ * The square root of the energy distance is a distance in a Hilbert space: a set of pixels is a
+ * vector. Its coordinates along a few directions give a lower bound of the distance. A pivoted
+ * incomplete Cholesky decomposition chooses the directions: each passes through the set that the
+ * previous ones approximate worst. The residual of a vector has a known length, and the difference
+ * of two lengths is another lower bound:
  *
  *     D(u, v)  >=  sum over k of (c_k(u) - c_k(v))^2  +  (rest(u) - rest(v))^2
  *
- * A dozen products rule out nearly all pairs. Sets are sorted by the first coordinate, so that most
- * are not even looked at.
+ * A dozen multiplications exclude nearly all pairs. Sets are sorted by the first coordinate, so
+ * that most are not visited.
  *
- * For the others, the sum of distances of one place to all pixels of u (a field) is remembered for
- * each place asked about: the double sum over 25 x 25 pixels becomes a sum over 25. Sums over one
- * set's own pixels are computed once. All sums are in the order of the plain definition, so they
- * have its bits.
+ * For the others, the sum of distances from a place to all pixels of u (a field) is cached for each
+ * place used: the double sum over 25 x 25 pixels becomes a sum over 25. Sums within one set are
+ * computed once. All sums have the order of the reference implementation, so they are equal to the
+ * bit.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -30,36 +29,36 @@
 
 enum {
     DIRECTIONS = 16,
-    STRIDE = DIRECTIONS + 1, /* coordinates of a set: directions and rest */
-    PLACES_MAX = 1 << 22,   /* of an image whose field is remembered */
-    PLACES_FEW = 1 << 12,    /* of one whose field is computed whole */
+    STRIDE = DIRECTIONS + 1, /* coordinates of a set: directions and residual */
+    PLACES_MAX = 1 << 22,   /* of an image whose field is cached */
+    PLACES_FEW = 1 << 12,    /* of an image whose field is computed completely */
 };
 
 typedef struct {
     size_t rows, columns;
     size_t width; /* 2 columns - 1 */
-    /* (rows, width) how far pixels are apart, by rows between them and by columns from
-     * -(columns - 1) to columns - 1; NULL if that would be too large */
+    /* (rows, width) distances of pixels, by rows between them and by columns from -(columns - 1) to
+     * columns - 1; NULL if too large */
     double *gaps;
     uint32_t *at; /* as s->items: row * columns + column */
-    double *own;  /* (n) sum over the pairs of own pixels */
+    double *own;  /* (n) sum over the pairs of its own pixels */
     int n_directions;
     double *coordinates; /* (n, STRIDE) */
-    uint32_t *order;     /* (n) sets in the order of their first coordinates */
+    uint32_t *order;     /* (n) sets sorted by their first coordinates */
     double *along;       /* (n) these */
     double *ordered;     /* (n, STRIDE) coordinates in that order */
-    double bound;        /* squares of distances beyond it are more than eps */
+    double bound;        /* if the squared distance exceeds it, the distance exceeds eps */
 } energy_index;
 
-/* The field of one set: for each place the sum of its distances to the set's pixels. */
+/* The field of one set: for each place the sum of distances to the set's pixels. */
 typedef struct {
-    size_t u;        /* whose field it is; SIZE_MAX: nobody's */
-    double *sum;     /* (rows * columns); NULL: nothing is remembered */
-    uint32_t *stamp; /* (rows * columns) tells if a sum is that of u; NULL: all are */
+    size_t u;        /* its set; SIZE_MAX: none */
+    double *sum;     /* (rows * columns); NULL: no cache */
+    uint32_t *stamp; /* (rows * columns) marks sums that belong to u; NULL: all do */
     uint32_t now;
 } field;
 
-/* The sum of the distances of place p to the pixels of u. */
+/* The sum of distances from place p to the pixels of u. */
 static double sum_to(const energy_index *x, uint32_t p, const sis__row *u) {
     double sum = 0;
     int y = (int)(p >> 16);
@@ -102,7 +101,7 @@ static int scratch_new(const sis__space *s, void **scratch) {
     return SIS_E_NOMEM;
 }
 
-/* All of a small field at once, pixel after pixel of u, so that sums are in its order. */
+/* Compute a small field completely, pixel by pixel of u, which keeps the order of sums. */
 static void fill_field(const energy_index *x, double *sum, const sis__row *u) {
     memset(sum, 0, x->rows * x->columns * sizeof *sum);
     for (size_t k = 0; k < u->n; k++) {
@@ -131,7 +130,7 @@ static void field_begin(const sis__space *s, field *f, size_t u) {
     }
 }
 
-/* The sum over the pixels of set v of what they are apart from those of u, whose field it is. */
+/* The sum of distances between the pixels of set v and those of the field's set. */
 static double field_sum(const sis__space *s, field *f, const sis__row *u, size_t v) {
     const energy_index *x = (const energy_index *)s->index;
     double all = 0;
@@ -148,8 +147,8 @@ static double field_sum(const sis__space *s, field *f, const sis__row *u, size_t
 
 /* ---- Distances ----------------------------------------------------------------------------- */
 
-/* The plain definition sums over the pixels of the point that comes first, and points are in that
- * order: of two, the field is that of the second. */
+/* The reference sums over the pixels of the point that comes first. Points are in that order, so
+ * the field is that of the second. */
 static double energy_of(const sis__space *s, field *f, size_t u, size_t v) {
     const energy_index *x = (const energy_index *)s->index;
     if (u == v)
@@ -201,8 +200,8 @@ static size_t largest(const double *v, size_t n) {
     return at;
 }
 
-/* One more direction, through `pivot`. Vectors begin at set 0: the product of u and p is
- * (D(u, 0) + D(p, 0) - D(u, p)) / 2, and `rest` is the square of what is left of each. */
+/* Add a direction through `pivot`. Vectors start at set 0: the product of u and p is (D(u, 0) +
+ * D(p, 0) - D(u, p)) / 2, and `rest` is the squared residual of each. */
 static void add_direction(const sis__space *s, size_t pivot, const double *from0,
                           const double *from_pivot, double *rest) {
     energy_index *x = (energy_index *)s->index;
@@ -221,8 +220,9 @@ static void add_direction(const sis__space *s, size_t pivot, const double *from0
     }
 }
 
-/* Rounding makes coordinates wrong by about 1e-13 of the largest distance for rests that are not
- * small; directions through smaller ones are not taken, and the bound is moved by far more. */
+/* Rounding errors of coordinates are about 1e-13 of the largest distance unless residuals are
+ * small. Directions through small residuals are not used, and the bound has a much larger
+ * margin. */
 static int find_coordinates(sis__space *s, field *f) {
     energy_index *x = (energy_index *)s->index;
     double *from0 = SIS_NEW(double, s->n), *from_pivot = SIS_NEW(double, s->n);
@@ -289,7 +289,7 @@ static void index_free(sis__space *s) {
     s->index = NULL;
 }
 
-/* Gaps by rows and columns, and the place of every pixel. */
+/* Tabulate distances by rows and columns, and the place of every pixel. */
 static int tabulate(const sis__space *s, energy_index *x) {
     size_t n = s->start[s->n];
     x->width = 2 * x->columns - 1;
@@ -352,7 +352,7 @@ static int index_new(sis__space *s) {
 
 /* ---- Asking -------------------------------------------------------------------------------- */
 
-/* Is D(u, v) surely more than eps? */
+/* 1 if D(u, v) certainly exceeds eps. */
 static int too_far(const energy_index *x, const double *u, const double *v) {
     double rest = u[DIRECTIONS] - v[DIRECTIONS], sum = rest * rest;
     for (int k = 0; k < DIRECTIONS; k += 4) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Results files of several methods: all are held against the first. They must be of the same examples,
- * decisions and model, because anything else would be compared in vain. Examples that every file
- * explains become the subjects of the evaluation.
+ * Evaluates results files of several methods; the first is the reference. All must have the same
+ * examples, decisions and model. The examples that every file explains are the subjects.
  */
 #include "analysis/evaluate.h"
 
@@ -40,7 +39,7 @@ static int same_model(const char *a, const char *b) {
     return strcmp(one, other) == 0;
 }
 
-/* One file, one method, one model. */
+/* A file must have one method and one model. */
 static int check_uniform(const sis_records *f) {
     const sis_record *first = f->items;
     if (f->n == 0)
@@ -80,7 +79,7 @@ static int same_numbers(const double *a, const double *b, size_t n) {
     return 1;
 }
 
-/* What two records of an example must agree on, or what they do not. */
+/* The first difference in what two records of an example must agree on; NULL: none. */
 static const char *difference(const sis_record *a, const sis_record *b) {
     const sis_collection *ca = &a->collection, *cb = &b->collection;
     if (a->question.target != b->question.target)
@@ -109,7 +108,7 @@ static int lacks(const sis_records *which, const sis_records *has, const char *i
                      which->name, id, has->name);
 }
 
-/* The same examples, model and decisions in both files. */
+/* Both files must have the same examples, model and decisions. */
 static int check_pair(const sis_records *a, const sis_records *b) {
     if (!same_model(a->items[0].model, b->items[0].model))
         return sis__fail(SIS_E_ARGUMENT,
@@ -144,8 +143,7 @@ static char *stem(sis__held *held, const char *path) {
     return name;
 }
 
-/* "ig", or "ig length": how features were ranked, and how many were taken if not as many as
- * needed. */
+/* "ig", or "ig length": the ranking method, and the constraint unless it is "sufficient". */
 static char *method_name(sis__held *held, const sis_record *r) {
     int plain = !r->question.constraint || strcmp(r->question.constraint, "sufficient") == 0;
     size_t n = strlen(r->question.method) + (plain ? 0 : strlen(r->question.constraint) + 1) + 1;
@@ -158,7 +156,7 @@ static char *method_name(sis__held *held, const sis_record *r) {
     return name;
 }
 
-/* Files whose methods have the same name are called by that of the file. */
+/* Files whose methods have the same name are named after the file. */
 static int name_methods(sis__evaluation *ev) {
     for (size_t k = 0; k < ev->n_methods; k++)
         if (!(ev->methods[k].name = method_name(ev->held, &ev->methods[k].file->items[0])))
@@ -187,7 +185,7 @@ static int explained_by_all(const sis__evaluation *ev, const char *id) {
     return 1;
 }
 
-/* In the order of the first file. */
+/* Subjects are in the order of the first file. */
 static int choose_subjects(sis__evaluation *ev) {
     const sis_records *first = ev->methods[0].file;
     ev->out->n_shared = first->n;
@@ -219,7 +217,7 @@ static void fill_rationale(const sis_record *r, size_t subject, size_t subset, s
     out->measures[SIS_MEASURE_SUFFICIENT] = sis__is_enough(r, s->score);
 }
 
-/* How many rationales of an example count. */
+/* The number of rationales of an example that count. */
 static size_t count_of(const sis__evaluation *ev, const sis_record *r) {
     return ev->o->first && r->collection.n_subsets > 1 ? 1 : r->collection.n_subsets;
 }
@@ -280,7 +278,7 @@ static int align(const sis__evaluation *ev, sis_rated *x) {
     return SIS_OK;
 }
 
-/* DNA rationales on a motif. FILE alone must hold one motif; FILE:ID picks one. */
+/* Alignment of DNA rationales with a motif. FILE must hold one motif; FILE:ID selects one. */
 static int measure_motif(sis__evaluation *ev) {
     const char *text = ev->o->motif;
     int error = sis_motifs_read(text, &ev->motifs);
@@ -297,7 +295,7 @@ static int measure_motif(sis__evaluation *ev) {
 
 /* ---- People -------------------------------------------------------------------------------- */
 
-/* The share of each rationale that a person marked as well. */
+/* The share of each rationale that a person marked too. */
 static int share_marked(const sis__evaluation *ev, sis_rated *x) {
     const sis_record *r = ev->subjects[x->example].record;
     sis_overlap o;
@@ -309,7 +307,7 @@ static int share_marked(const sis__evaluation *ev, sis_rated *x) {
     return error;
 }
 
-/* Everything that the method shows of an example, as one set, against what a person marked. */
+/* All features of a method for an example, as one set, against the marks of a person. */
 static int measure_tokens(const sis__evaluation *ev, const sis__method *m, size_t e) {
     const sis_record *r = ev->subjects[e].record;
     size_t n = 0;
@@ -360,7 +358,7 @@ static int open_task(sis__evaluation *ev) {
     return sis__loaded_open(&ev->all, ev->o->task);
 }
 
-/* In an order that finds mistakes before it costs time. */
+/* The order finds errors before expensive steps. */
 static int measure_all(sis__evaluation *ev, const sis_records *files, size_t n) {
     const sis_evaluate_opt *o = ev->o;
     int error = n > 0 ? take_files(ev, files, n) : SIS_OK;

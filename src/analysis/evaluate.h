@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * evaluate.h - several explanations of the same decisions, side by side.
+ * evaluate.h - internal state of an evaluation of several methods.
  *
- *     evaluate.c          files held against each other; the order of things
- *     evaluate_model.c    what only the model can tell, example by example
- *     evaluate_trials.c   rationales under other masks; metrics; the study of masks
+ *     evaluate.c          checks of files; order of the steps
+ *     evaluate_model.c    measurements by the model, per example
+ *     evaluate_trials.c   rationales under other masks; metrics; comparison of masks
  *     evaluate_summary.c  samples, tests between methods, summaries
  *     evaluation_json.c   sis_evaluation as JSON
  *
- * A rationale is one subset of one example by one method. What has not been measured is NaN.
+ * A rationale is one subset of one example by one method. Missing measurements are NaN.
  */
 #ifndef SIS_ANALYSIS_EVALUATE_H
 #define SIS_ANALYSIS_EVALUATE_H
@@ -23,16 +23,17 @@ typedef struct sis__method {
     const char *name;               /* in tables */
     const sis_record **of;          /* (examples) */
     sis_rated *items;               /* (n_items), in the order of the examples */
-    size_t n_items, *first;         /* (examples + 1) where those of an example begin */
+    size_t n_items, *first;         /* (examples + 1) index of the first rationale of an example */
     sis_faithfulness *faithfulness; /* (examples), with metrics */
-    size_t kept[SIS_N_CUTS];        /* draws, of all rationales, that stayed sufficient */
+    size_t kept[SIS_N_CUTS];        /* number of draws, over all rationales, that stayed
+                                       sufficient */
 } sis__method;
 
 /* One example that every method explains. */
 typedef struct sis__subject {
     const sis_record *record; /* the first method's */
-    sis_input input;          /* with a model: its input, for the output of the record */
-    size_t at;                /* its number in the task */
+    sis_input input;          /* with a model: its input, with the record's output */
+    size_t at;                /* its index in the task */
     double *importance;       /* (n_features) */
     double human_score, qhs;  /* of the features that a person marked */
 } sis__subject;
@@ -47,51 +48,52 @@ typedef struct sis__loaded {
 
 typedef struct sis__evaluation {
     const sis_evaluate_opt *o;
-    sis__held *held; /* everything that *out points to, and more */
+    sis__held *held; /* memory of *out and more */
     sis__method *methods;
     size_t n_methods;
     sis__subject *subjects;
     size_t n_subjects;
-    sis__loaded all, second; /* with a model; under a second mask */
+    sis__loaded all, second; /* with a model; with a second mask */
     int token;               /* the model takes token ids */
-    sis_input *donors;       /* of the hot deck, */
-    sis_deck *deck;          /* which is open while it is needed */
+    sis_input *donors;       /* of the hot deck */
+    sis_deck *deck;          /* open while needed */
     sis_motifs motifs;
     sis_evaluation *out;
 } sis__evaluation;
 
-/* Is that score enough for the record's decision? 1 or 0. */
+/* 1 if the score suffices for the record's decision, else 0. */
 double sis__is_enough(const sis_record *r, double score);
 int sis__is_marked(const sis_record *r);
 
 int sis__loaded_open(sis__loaded *l, sis_task *task);
 void sis__loaded_close(sis__loaded *l);
 
-/* Scores of the rationales, importance of features, scores of what people marked. */
+/* Scores of the rationales, importance of features, scores of marked features. */
 int sis__evaluate_model(sis__evaluation *ev);
 int sis__evaluate_robust(sis__evaluation *ev);
 int sis__evaluate_metrics(sis__evaluation *ev);
 int sis__evaluate_imputation(sis__evaluation *ev);
 
-/* Numbers that the model gives for each example. */
+/* A measurement by the model for each example. */
 typedef struct sis__measuring {
-    const sis__loaded *asked;                                   /* whose model is asked */
-    size_t (*count)(const sis__evaluation *ev, size_t subject); /* how many there are */
+    const sis__loaded *asked;                                   /* whose model is used */
+    size_t (*count)(const sis__evaluation *ev, size_t subject); /* number of values */
 
-    /* To `numbers`, on a thread and with a model of its own, in whatever process. */
+    /* Compute `numbers` on a thread with its own model, in any process. */
     int (*find)(const sis__evaluation *ev, size_t subject, const sis_model *model,
                 const sis_opt *opt, double *numbers);
 
-    /* In the process that leads, one example after the other. */
+    /* Store them in the leading process, one example after the other. */
     int (*keep)(sis__evaluation *ev, size_t subject, const double *numbers);
 } sis__measuring;
 int sis__evaluate_each(sis__evaluation *ev, const sis__measuring *m);
 
-/* How many rationales an example has, of all methods; each of them alone, as parts of the input. */
+/* The number of rationales of an example over all methods; these rationales as parts of the
+ * input. */
 size_t sis__n_alone(const sis__evaluation *ev, size_t subject);
 void sis__alone(const sis__evaluation *ev, size_t subject, const sis_input *input, sis_part *parts);
 
-/* Everything as *ev->out has it. */
+/* Fill *ev->out. */
 int sis__evaluate_summary(sis__evaluation *ev);
 
 #endif

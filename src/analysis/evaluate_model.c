@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What only the model can tell of rationales: their score alone, how much each feature counts, what it
- * makes of the words a person marked. Before that, records are held against model and data: a score
- * that comes out differently means another model, mask or feature map than the file was made with.
+ * Measurements by the model: the score of each rationale alone, the importance of each feature, the
+ * score of the words that a person marked. First, the records are checked against model and data: a
+ * different score means that the file was made with another model, mask or feature map.
  *
- * Numbers are measured by threads, here or in other processes, and kept in the order of the examples.
+ * Threads, here or in other processes, measure; results are stored in the order of the examples.
  */
 #include <math.h>
 #include <stdint.h>
@@ -63,7 +63,7 @@ typedef struct {
     size_t kept;
 } run;
 
-/* The thread's own, or that of another shape of as many values, which threads share. */
+/* The thread's model, or the shared handle for another shape of as many values. */
 static const sis_model *model_for(const run *r, size_t e, const sis_model *own) {
     const sis__loaded *l = r->measure->asked;
     const sis_model *asked = sis_task_model_of(l->task, &l->examples[r->ev->subjects[e].at]);
@@ -86,7 +86,7 @@ static int find_numbers(run *r, size_t e, const sis_model *model, const sis_opt 
     return error;
 }
 
-/* The core counts the examples; which of them come here the queue decides. */
+/* The core counts the examples; the queue decides which of them come here. */
 static int find_next(void *ctx, size_t k, const sis_model *model, const sis_opt *opt,
                      sis_collection *out) {
     run *r = ctx;
@@ -135,7 +135,7 @@ int sis__evaluate_each(sis__evaluation *ev, const sis__measuring *m) {
 
 /* ---- Inputs -------------------------------------------------------------------------------- */
 
-/* The number of the example that a record is about. */
+/* The index of the example of a record. */
 static int find_input(const sis__evaluation *ev, const sis__method *m, const sis_record *r,
                       size_t *at) {
     const char *path = m->file->name;
@@ -175,7 +175,7 @@ static int find_inputs(sis__evaluation *ev) {
 
 /* ---- Scores -------------------------------------------------------------------------------- */
 
-/* Scores are float32 inside networks and may come from other machines. */
+/* Networks compute scores in float32, and records may come from other machines. */
 static int agree(double a, double b) {
     return a == b || fabs(a - b) <= 1e-4 * (1 + fabs(a));
 }
@@ -219,9 +219,9 @@ static int check_part(const sis__method *m, sis_rated *x, double score) {
     return SIS_OK;
 }
 
-/* ---- What an example is asked -------------------------------------------------------------- */
+/* ---- Measurements of an example ------------------------------------------------------------ */
 
-/* The whole, each rationale, what a person marked; then the importance of every feature. */
+/* The whole input, each rationale, the marked features; then the importance of every feature. */
 static size_t count_scores(const sis__evaluation *ev, size_t e) {
     return 1 + sis__n_alone(ev, e) +
            (size_t)(ev->o->human && sis__is_marked(ev->subjects[e].record));
@@ -248,8 +248,8 @@ static int find_scores(const sis__evaluation *ev, size_t e, const sis_model *mod
     return error == SIS_OK ? sis_importance(model, &x->input, opt, numbers + n) : error;
 }
 
-/* QHS of an example with marks: the score of the marked words less that of all, negated for decisions
- * "<=". */
+/* QHS of an example with marks: the score of the marked words minus that of all, negated for
+ * decisions "<=". */
 static void keep_quality(sis__subject *x, double score) {
     x->human_score = score;
     x->qhs = score - x->record->collection.score;

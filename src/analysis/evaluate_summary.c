@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an evaluation has found: samples of the measures, the tests of each method against the first,
- * and all of it as a sis_evaluation. Medians are over rationales, or over features; signed-rank tests
- * pair the examples, each with the median of its rationales.
+ * Summarises an evaluation: samples of the measures, tests of each method against the first, and
+ * the sis_evaluation. Medians are over rationales or features. Signed-rank tests pair the examples,
+ * each with the median of its rationales.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static double percentile(const double *x, size_t n, double percent) {
     return sis_sample_percentile(x, n, percent, &v) == SIS_OK ? v : NAN;
 }
 
-/* The numbers that are not NaN, of rationales from..to; *n of them. */
+/* The values other than NaN of rationales from..to; *n of them. */
 static void list_measure(const sis__method *m, int measure, size_t from, size_t to, double *out,
                          size_t *n) {
     *n = 0;
@@ -28,7 +28,7 @@ static void list_measure(const sis__method *m, int measure, size_t from, size_t 
             out[(*n)++] = m->items[i].measures[measure];
 }
 
-/* A number of a method: all its values, and one an example. */
+/* A quantity of a method: all its values, and one per example. */
 typedef struct {
     double *all; /* (n) */
     size_t n;
@@ -69,7 +69,7 @@ static void mark_features(const sis__method *m, size_t from, size_t to, size_t n
             is_inside[m->items[i].features[k]] = 1;
 }
 
-/* Importance of the features inside, or outside, of a method's rationales. */
+/* Importance of the features inside or outside a method's rationales. */
 static int sample_importance(const sis__evaluation *ev, const sis__method *m, int inside,
                              sample *out) {
     size_t all = 0, max = 0;
@@ -92,7 +92,7 @@ static int sample_importance(const sis__evaluation *ev, const sis__method *m, in
     return error;
 }
 
-/* Medians of the importance inside and outside of each rationale. */
+/* Medians of the importance inside and outside each rationale. */
 static int split_importance(const sis__evaluation *ev, const sis__method *m) {
     int error = SIS_OK;
     for (size_t i = 0; error == SIS_OK && i < m->n_items; i++) {
@@ -121,7 +121,7 @@ static int split_importance(const sis__evaluation *ev, const sis__method *m) {
 
 /* ---- Tests --------------------------------------------------------------------------------- */
 
-/* Pairs with a number on both sides. */
+/* Only pairs with both values count. */
 static int test_pairs(const double *x, const double *y, size_t n, sis_test *out) {
     double *a = SIS_NEW(double, n), *b = SIS_NEW(double, n);
     size_t kept = 0;
@@ -136,7 +136,7 @@ static int test_pairs(const double *x, const double *y, size_t n, sis_test *out)
     return error;
 }
 
-/* A sample against that of the first method: all numbers, and pairs of examples. */
+/* Test a sample against the first method's: all values, and pairs of examples. */
 static int test_against(const sis__evaluation *ev, const sample *x, const sample *first,
                         sis_quantity *q) {
     sis_test sum = {0}, pairs = {0};
@@ -223,7 +223,7 @@ static void count_subsets(const sis__evaluation *ev, const sis__method *m, sis_m
     s->sufficient_examples = (double)sufficient / (double)ev->n_subjects;
 }
 
-/* The mean of what holds, where a score was measured. */
+/* The share that holds, over rationales with this score. */
 static double share_held(const sis__method *m, int score, int holds) {
     size_t n = 0;
     double sum = 0;
@@ -278,7 +278,7 @@ static int find_curves(const sis__evaluation *ev, const sis__method *m, sis_meth
     return SIS_OK;
 }
 
-/* A quantity is a measure of the same name, but for the importance. */
+/* A quantity is the measure of the same name, except for the importance. */
 static int find_quantities(const sis__evaluation *ev, const sis__method *m, sis_method_summary *s) {
     static const sis_measure measures[SIS_N_QUANTITIES] = {
         [SIS_QUANTITY_LENGTH] = SIS_MEASURE_LENGTH,
@@ -357,7 +357,7 @@ static int describe_people(const sis__evaluation *ev, sis_people *out) {
     return SIS_OK;
 }
 
-/* Does every file mask what is outside a rationale? Proofs and draws do not. */
+/* 1 if every file masks features outside a rationale. Proofs and draws do not. */
 static int is_masked(const sis__evaluation *ev) {
     for (size_t k = 0; k < ev->n_methods; k++)
         for (size_t e = 0; e < ev->n_subjects; e++) {

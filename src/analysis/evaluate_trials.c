@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rationales under other masks than the one they were found with; the metrics by which the field
- * compares explanations: what the ranking behind a rationale is worth where it is cut, how often
- * rationales stay sufficient when others come back, whether two files found the same; and the study
- * that compares a mask with hot-deck values one feature at a time. The hot deck is all examples of
- * the task. Words and bases may come from anywhere in it, other features from the same place.
+ * Tests rationales under other masks, and computes metrics from the literature: faithfulness of
+ * rankings at cuts, stability of rationales when other features are put back, agreement of two
+ * files; and the comparison of a mask with hot-deck values, one feature at a time. The hot deck is
+ * all examples of the task. Words and bases may come from any place in it, other features from the
+ * same place.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -20,14 +20,14 @@ enum { BLOCK = 64 }; /* rationales tried together */
 
 /* ---- Hot decks ----------------------------------------------------------------------------- */
 
-/* Can values of two examples change places? */
+/* 1 if values of two examples can be exchanged. */
 static int same_shape(const sis__loaded *l, size_t a, size_t b) {
     return l->inputs[a].n_values == l->inputs[b].n_values &&
            sis_task_model_of(l->task, &l->examples[a]) ==
                sis_task_model_of(l->task, &l->examples[b]);
 }
 
-/* Is each base of DNA a feature? */
+/* 1 if each base of DNA is a feature. */
 static int is_bases(const sis__loaded *l, size_t i) {
     return sis_kind_of(sis_data_kind(sis_task_data(l->task))) == SIS_KIND_DNA &&
            4 * sis_input_features(&l->inputs[i]) == (long)l->inputs[i].n_values;
@@ -55,7 +55,7 @@ static int open_deck(sis__evaluation *ev, const char *option) {
     return sis_deck_new(ev->donors, n, anywhere ? SIS_DECK_ANYWHERE : SIS_DECK_FEATURES, &ev->deck);
 }
 
-/* How the features of an example lie: in a row, in a grid, or nowhere (height 0). */
+/* The arrangement of an example's features: a row, a grid, or none (height 0). */
 static void find_grid(const sis__evaluation *ev, const sis_record *r, size_t *height,
                       size_t *width) {
     size_t n = r->collection.n_features;
@@ -77,7 +77,7 @@ static void find_grid(const sis__evaluation *ev, const sis_record *r, size_t *he
 
 /* ---- A second mask ------------------------------------------------------------------------- */
 
-/* Is it any different from the first? Masks of token models differ by what they are called only. */
+/* 1 if it differs from the first mask. Masks of token models differ only by name. */
 static int differs(const sis__evaluation *ev) {
     const sis_input *a = &ev->all.inputs[0], *b = &ev->second.inputs[0];
     size_t n = a->n_values * a->n_samples;
@@ -133,7 +133,7 @@ static size_t count_robust(const sis__evaluation *ev, size_t e) {
     return ROBUST * sis__n_alone(ev, e);
 }
 
-/* Rationales of one method and example: so that the decision and the grid are the same. */
+/* Rationales of one method and example, which share decision and grid. */
 static int try_method(const sis__evaluation *ev, const sis__method *m, size_t e,
                       const sis_model *model, const sis_opt *opt, sis_robustness *found) {
     sis_robust_opt robust = {.deck = ev->deck,
@@ -193,7 +193,8 @@ int sis__evaluate_robust(sis__evaluation *ev) {
 
 /* ---- Rankings ------------------------------------------------------------------------------ */
 
-/* All features of all subsets of a record, each once: to `out` (n_features), as many as returned. */
+/* All features of all subsets of a record, without duplicates, to `out` (n_features); returns their
+ * number. */
 static size_t list_chosen(const sis_collection *c, int *out) {
     size_t n = 0;
     for (size_t k = 0; k < c->n_subsets; k++)
@@ -202,8 +203,8 @@ static size_t list_chosen(const sis_collection *c, int *out) {
     return n;
 }
 
-/* The most important first: the order of the first selection reversed, if it was kept (--trace);
- * otherwise the subsets one after the other. */
+/* Most important first: the reversed order of the first selection, if kept (--trace); otherwise the
+ * subsets one after the other. */
 static size_t rank_features(const sis_collection *c, int *out) {
     const sis_trace *t = &c->subsets[0].trace;
     if (!t->order || t->n != c->n_features)
@@ -243,7 +244,7 @@ static void keep_ranking(const sis__method *m, size_t e, const double *numbers) 
 
 /* ---- Stability ----------------------------------------------------------------------------- */
 
-/* Of rationale i, how many draws hold at each cut. */
+/* The number of draws at each cut for which rationale i stays sufficient. */
 static int find_stability(const sis__evaluation *ev, const sis__method *m, size_t i,
                           const sis_model *model, const sis_opt *opt, double *numbers) {
     const sis_rated *x = &m->items[i];
@@ -265,7 +266,7 @@ static void keep_stability(const sis__evaluation *ev, sis__method *m, size_t i,
     m->items[i].measures[SIS_MEASURE_STABLE] = all / (double)(SIS_N_CUTS * ev->o->samples);
 }
 
-/* ---- The same again? ----------------------------------------------------------------------- */
+/* ---- Agreement with the first file --------------------------------------------------------- */
 
 static int same_subsets(const sis_collection *a, const sis_collection *b) {
     if (a->n_subsets != b->n_subsets)
@@ -280,7 +281,7 @@ static int same_subsets(const sis_collection *a, const sis_collection *b) {
     return 1;
 }
 
-/* Against the subsets that the first file has of the example. */
+/* Against the subsets of the example in the first file. */
 static int measure_same(const sis__evaluation *ev, const sis__method *m, size_t e) {
     const sis_collection *a = &m->of[e]->collection, *b = &ev->methods[0].of[e]->collection;
     double *of = m->items[m->first[e]].measures;
@@ -299,7 +300,7 @@ static int measure_same(const sis__evaluation *ev, const sis__method *m, size_t 
 
 enum { RANKING = sizeof(sis_faithfulness) / sizeof(double) };
 
-/* Of each method its ranking, then its rationales. */
+/* For each method its ranking, then its rationales. */
 static size_t count_metrics(const sis__evaluation *ev, size_t e) {
     return RANKING * ev->n_methods + SIS_N_CUTS * sis__n_alone(ev, e);
 }
@@ -334,7 +335,7 @@ static int keep_metrics(sis__evaluation *ev, size_t e, const double *numbers) {
 }
 
 int sis__evaluate_metrics(sis__evaluation *ev) {
-    /* Parts of prompts are left out; nothing of other prompts can take their place. */
+    /* Parts of prompts are left out; parts of other prompts cannot replace them. */
     int error = ev->subjects->record->prompted ? SIS_OK : open_deck(ev, "--metrics");
     for (size_t k = 0; error == SIS_OK && k < ev->n_methods; k++) {
         sis__method *m = &ev->methods[k];
@@ -347,7 +348,7 @@ int sis__evaluate_metrics(sis__evaluation *ev) {
     return error;
 }
 
-/* ---- The study of masks -------------------------------------------------------------------- */
+/* ---- Comparison of mask and hot deck ------------------------------------------------------- */
 
 int sis__evaluate_imputation(sis__evaluation *ev) {
     size_t n = ev->o->draws;

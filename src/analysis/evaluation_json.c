@@ -27,7 +27,7 @@ const char *sis_measure_name(sis_measure measure) {
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-/* Nothing for what was not measured. */
+/* Omits values that were not measured. */
 static void put_measured(sis__buf *b, const char *name, double v) {
     if (!isnan(v))
         sis__json_number(b, name, v);
@@ -177,8 +177,8 @@ static void take_examples(sis__fields *f, sis_evaluation *e) {
     e->examples = all;
 }
 
-/* The example that a rationale is of. They mostly come in the order of the examples, so the search
- * begins where the last one ended. */
+/* The example of a rationale. Rationales mostly are in the order of the examples, so the search
+ * starts where the last one ended. */
 static size_t find_example(const sis_evaluation *e, const char *id, size_t *at) {
     for (size_t tries = 0; id && tries < e->n_examples; tries++, *at = (*at + 1) % e->n_examples)
         if (strcmp(e->examples[*at].id, id) == 0)

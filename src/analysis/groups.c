@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Decisions and reasons by group of examples: one summary (summary.c) for each value of a column, and
- * shares with Wilson's intervals. See sis/analysis.h.
+ * Decisions and features by groups of examples: one summary (summary.c) for each value of a column,
+ * and shares with Wilson intervals. See sis/analysis.h.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ enum { MAX_CUTS = 20, MAX_GROUPS = 50 };
 
 typedef struct {
     char *name;
-    double place; /* groups of numbers are sorted by it; NaN: by name */
+    double place; /* sort key of groups of numbers; NaN: by name */
     size_t records, decided;
     sis_summary *reasons;
 } group;
@@ -37,7 +37,7 @@ struct sis_groups {
 /* ---- Shares -------------------------------------------------------------------------------- */
 
 sis_proportion sis_proportion_of(size_t n, size_t of) {
-    const double z = 1.959963984540054; /* 97.5 % of a normal distribution lie below it */
+    const double z = 1.959963984540054; /* 97.5 % quantile of the normal distribution */
     if (of == 0)
         return (sis_proportion){.share = NAN, .low = 0, .high = 1};
     double m = (double)of, p = (double)n / m, scale = 1 + z * z / m;
@@ -49,7 +49,7 @@ sis_proportion sis_proportion_of(size_t n, size_t of) {
 
 /* ---- Groups -------------------------------------------------------------------------------- */
 
-/* The cuts of "age:30,50": 1, or 0 if the text behind the colon is something else. */
+/* Parse the cuts of "age:30,50": 1, or 0 if the text after the colon is something else. */
 static int read_cuts(const char *text, sis_groups *g) {
     for (g->n_cuts = 0; *text && g->n_cuts < MAX_CUTS;) {
         char *end;
@@ -96,7 +96,7 @@ void sis_groups_free(sis_groups *g) {
     free(g);
 }
 
-/* "30 to 50", "below 30", "50 and more"; of a missing value its word. */
+/* "30 to 50", "below 30", "50 and more"; the word of a missing value. */
 static void name_cut(const sis_groups *g, double x, char *text, size_t size, double *place) {
     size_t k = 0;
     while (k < g->n_cuts && x >= g->cuts[k])
@@ -110,7 +110,7 @@ static void name_cut(const sis_groups *g, double x, char *text, size_t size, dou
         sis__format(text, size, "%.6g to %.6g", g->cuts[k - 1], g->cuts[k]);
 }
 
-/* What group a record is of. */
+/* The group of a record. */
 static int name_group(const sis_groups *g, const sis_record *r, char *text, size_t size,
                       double *place) {
     char number[SIS_NUMBER_SIZE], kept[200], *end;
@@ -176,7 +176,7 @@ int sis_groups_add(sis_groups *g, const sis_record *r) {
     return error ? error : sis_summary_add(g->all, r);
 }
 
-/* Numbers in their order, then words. */
+/* Numbers ascending, then words. */
 static int by_name(const void *a, const void *b) {
     const group *x = (const group *)a, *y = (const group *)b;
     int numbers = !isnan(x->place), others = !isnan(y->place);

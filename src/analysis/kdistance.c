@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How far a point has to look until it is core, for a sample of the points, and where the curve of
- * these distances turns. Ester et al. choose eps there: left of the turn lie the outliers, right of
- * it the clusters.
+ * The k-distance curve: the distance at which each point of a sample becomes core, and the knee of
+ * the curve. Ester et al. choose eps there: outliers are left of the knee, clusters right of it.
  *
  *     far  |*
  *          | *
@@ -20,16 +19,16 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 
-enum { CHUNK = 1024 }; /* distances computed at a time */
+enum { CHUNK = 1024 }; /* distances per call */
 
-/* A point that is near, and how many it stands for. */
+/* A near point and its weight. */
 typedef struct {
     double d;
     size_t weight;
 } neighbour;
 
-/* What one thread keeps: the nearest points so far, no more than it takes for their weights to
- * reach min_size, as a heap with the farthest on top. */
+/* Per thread: the nearest points so far, no more than needed for their weights to reach min_size,
+ * as a heap with the farthest on top. */
 typedef struct {
     neighbour *heap; /* (min_size + 1) */
     size_t n, weight;
@@ -40,8 +39,8 @@ typedef struct {
     size_t min_size;
     void **scratches;
     nearest *nearest;    /* (jobs) */
-    uint32_t *different; /* (n_different) those to look at */
-    size_t *times;       /* (s->n) how often each is in the sample */
+    uint32_t *different; /* (n_different) distinct points of the sample */
+    size_t *times;       /* (s->n) multiplicity in the sample */
     double *found;       /* (s->n) */
 } curve;
 
@@ -101,7 +100,7 @@ static int look(void *ctx, size_t item, int worker) {
     return SIS_OK;
 }
 
-/* Points spread evenly over all, and the different ones among them. */
+/* Choose points evenly spread over all, and the distinct ones among them. */
 static size_t choose(curve *c, size_t sample) {
     size_t n = c->s->points->n, count = 0;
     sample = sample && sample < n ? sample : n;
@@ -120,8 +119,8 @@ static int farthest_first(const void *a, const void *b) {
 }
 
 /* Where the curve is farthest below the line between its ends; the middle if it never is. Points
- * that are core at eps 0 say nothing about eps, and a few outliers would stretch the curve until
- * everything else lies flat: neither they nor the farthest twentieth count. */
+ * that are core at eps 0 carry no information, and a few outliers would stretch the curve: zeros
+ * and the farthest twentieth are ignored. */
 static size_t find_knee(const double *values, size_t n) {
     while (n > 1 && values[n - 1] == 0)
         n--;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which lanes this machine has.
+ * Selects the lanes implementation for this machine.
  */
 #include "analysis/lanes.h"
 

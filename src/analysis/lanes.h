@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Edit distances of one text to many patterns at once.
+ * Edit distances of one text to many patterns at once, in vector registers.
  *
- * A column of the table of edit distances changes by -1, 0 or 1 from row to row, so it fits in two
- * bits a row, and Myers' recurrence (in Hyyro's form) gives the next column in a dozen operations
- * on words. Here each lane of a vector register holds the column of another pattern: LANES patterns
- * of the same length, of up to 16, 32 or 64 letters, advance together over the same text.
+ * A column of the edit distance table changes by -1, 0 or 1 from row to row, so it takes two bits
+ * per row, and Myers' recurrence (in Hyyro's form) computes the next column in a dozen word
+ * operations. Each lane of a vector register holds the column of another pattern: LANES patterns of
+ * the same length, of up to 16, 32 or 64 letters, advance together over the same text.
  */
 #ifndef SIS_ANALYSIS_LANES_H
 #define SIS_ANALYSIS_LANES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Lines of results files, moved as they are: only the first of a file, which says how it was made, is
- * written anew where it becomes another one. See sis/analysis.h.
+ * Merges and sorts lines of results files. Lines are copied unchanged, except a first line whose
+ * provenance changes. See sis/analysis.h.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@
 
 /* ---- How it was made ------------------------------------------------------------------------- */
 
-/* As text without the shard. */
+/* The provenance as text without the shard. */
 static int whole_run(const char *path, const char *json, sis_provenance *provenance, char **text) {
     int error = sis_provenance_parse(json, provenance);
     *text = NULL;
@@ -32,7 +32,7 @@ static int whole_run(const char *path, const char *json, sis_provenance *provena
     return sis_provenance_format(provenance, text);
 }
 
-/* Which part of how two files were made differs, in words. */
+/* The first difference between two provenances, in words. */
 static const char *difference(const sis_provenance *a, const sis_provenance *b) {
     const struct {
         const char *what, *x, *y;
@@ -49,7 +49,7 @@ static const char *difference(const sis_provenance *a, const sis_provenance *b) 
     return "other options";
 }
 
-/* Machines and versions may differ between the parts of a run, nothing else may. */
+/* Only machines and versions may differ between the parts of a run. */
 static int compare_runs(const sis_provenance *a, const sis_provenance *b, int *same) {
     sis_provenance x = *a, y = *b;
     char *one = NULL, *two = NULL;
@@ -87,7 +87,7 @@ static int take_provenance(sis_lines *l, const char *path, const char *json) {
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-/* Which example a record is of: it says so, or is called by it. */
+/* The example of a record: from its row, or from its id. */
 static int find_row(const sis_record *r, const char *path, size_t *row) {
     char *end;
     if (r->has_row) {
@@ -175,7 +175,7 @@ int sis_lines_add(sis_lines *l, const char *path) {
 
 /* ---- Order ----------------------------------------------------------------------------------- */
 
-/* The rows of the run, in its order. */
+/* The rows of the run, in order. */
 static int find_order(const sis_lines *l, size_t **rows, size_t *n) {
     const sis_provenance *m = &l->provenance;
     if (m->rows) {
@@ -189,7 +189,7 @@ static int find_order(const sis_lines *l, size_t **rows, size_t *n) {
     return *rows ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* Put line i in its place; slots (examples) hold numbers of lines + 1. */
+/* Put line i into its slot; slots (examples) hold line numbers + 1. */
 static int place_line(const sis_lines *l, size_t i, size_t *slots) {
     const sis_line *line = &l->items[i];
     if (line->row >= l->provenance.examples)
@@ -204,7 +204,7 @@ static int place_line(const sis_lines *l, size_t i, size_t *slots) {
     return SIS_OK;
 }
 
-/* Items in the order of the rows. */
+/* Sort the items by row. */
 static int arrange(sis_lines *l, const size_t *rows, size_t n_rows, size_t *slots,
                    void (*missing)(void *ctx, size_t row), void *ctx) {
     sis_line *items = SIS_NEW(sis_line, l->n);
@@ -312,14 +312,14 @@ int sis_results_once(const char *path) {
     return strcmp(path, "-") == 0 || (stat(path, &st) == 0 && S_ISFIFO(st.st_mode));
 }
 
-/* How the run was made that a results file is a part of; NULL: it is none. */
+/* The provenance of the run of which a results file is a part; NULL: none. */
 static char *run_of(const char *path) {
     sis_results *file;
     sis_record r;
     sis_provenance provenance = {0};
     char *text = NULL;
     if (sis_results_once(path) || sis_results_open(path, &file) != SIS_OK)
-        return NULL; /* reading it will say what is wrong */
+        return NULL; /* reading it reports the error */
     if (sis_results_next(file, &r) > 0 && r.provenance &&
         sis_provenance_parse(r.provenance, &provenance) == SIS_OK && provenance.shards > 1) {
         sis_provenance run = provenance;
@@ -363,7 +363,7 @@ static void ignore(void *ctx, size_t row) {
     (void)row;
 }
 
-/* The end of the replacement looks whether that failed. */
+/* Errors are checked at the end of the replacement. */
 static int put_line(void *ctx, const char *bytes, size_t n) {
     fwrite(bytes, 1, n, ctx);
     return SIS_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Medoids by all pairs within a cluster. That is a square, so of large clusters only the MOST most
- * frequent different members are looked at: they are what the cluster is about.
+ * Medoids by all pairs within a cluster. Because of the quadratic cost, only the MOST most frequent
+ * distinct members of large clusters are used.
  */
 #include "analysis/medoid.h"
 
@@ -18,7 +18,7 @@ enum { MAX = 256 };
 typedef struct {
     const sis__space *s;
     void **scratches;
-    uint32_t *members; /* different points by cluster, the most frequent first */
+    uint32_t *members; /* distinct points by cluster, most frequent first */
     size_t *start;     /* (n_clusters + 1) */
     size_t *medoids;
 } finder;
@@ -38,7 +38,7 @@ static int by_cluster(const void *a, const void *b, void *ctx) {
     return o->s->first[u] < o->s->first[v] ? -1 : 1;
 }
 
-/* Members of clusters, noise left out. */
+/* Members of clusters, without noise. */
 static int list_members(finder *f, const int *labels, size_t n_clusters) {
     const sis__space *s = f->s;
     size_t n = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Metrics from the literature: what a ranking is worth where it is cut, how stable a subset is when
- * others come back, and how two sets of features agree.
+ * Metrics from the literature: faithfulness of a ranking at cuts, stability of a subset when other
+ * features are put back, and agreement of two sets of features.
  *
- * Everything that the model is asked about one ranking, or one subset, is scored in one call.
+ * All evaluations for one ranking or subset are made in one call.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -34,8 +34,8 @@ size_t sis_cut_count(size_t cut) {
 
 /* ---- Rankings ------------------------------------------------------------------------------ */
 
-/* The parts of a ranking: at each cut what is left and what is masked, then for each draw the same
- * with values of the deck in the mask's place; and the whole input at the end. */
+/* The parts of a ranking: at each cut those kept and masked; then for each draw the same with
+ * values of the deck instead of the mask; the whole input last. */
 typedef struct {
     sis_part *parts;
     double *scores, *masks; /* masks (samples, n_values) */
@@ -87,7 +87,7 @@ static void ask(questions *q, const sis_ranking *r, size_t n_features) {
     q->parts[q->n++] = (sis_part){.input = r->input, .without = 1};
 }
 
-/* The mean change from `whole`, whichever way. */
+/* The mean absolute change from `whole`. */
 static double mean_gap(const double *scores, size_t n, double whole) {
     double sum = 0;
     for (size_t i = 0; i < n; i++)
@@ -130,7 +130,7 @@ int sis_faithfulness_measure(const sis_model *model, const sis_ranking *ranking,
 
 /* ---- Stability ----------------------------------------------------------------------------- */
 
-/* The rationale first, all others behind it: all (n_features); the number of its own. */
+/* The rationale first, then all others: all (n_features); returns the size of the rationale. */
 static int others_last(const sis_part *part, size_t n_features, int *all, size_t *own) {
     unsigned char *inside = SIS_NEW(unsigned char, n_features);
     size_t n = 0;
@@ -209,7 +209,7 @@ int sis_stability_measure(const sis_model *model, const sis_part *part, const si
 
 /* ---- Agreement ----------------------------------------------------------------------------- */
 
-/* In order and each once: the number of those that are left. */
+/* Sort and remove duplicates; returns the number left. */
 static size_t tidy(int *x, size_t n) {
     size_t kept = 0;
     qsort(x, n, sizeof *x, sis__by_int);
@@ -230,7 +230,7 @@ static size_t count_both(const int *a, size_t na, const int *b, size_t nb) {
     return both;
 }
 
-/* Where the run of neighbours that begins at x[from] ends: the first behind it. */
+/* The end of the run of neighbours that begins at x[from]. */
 static size_t run_end(const int *x, size_t n, size_t from) {
     size_t to = from + 1;
     while (to < n && x[to] == x[to - 1] + 1)
@@ -245,14 +245,14 @@ static size_t count_runs(const int *x, size_t n) {
     return runs;
 }
 
-/* Do the runs from..to and other..end share at least half of what they cover? */
+/* 1 if the intersection over union of runs from..to and other..end is at least half. */
 static int share_half(int from, int to, int other, int end) {
     int first = from > other ? from : other, last = to < end ? to : end;
     int low = from < other ? from : other, high = to > end ? to : end;
     return last >= first && 2 * (last - first + 1) >= high - low + 1;
 }
 
-/* Runs of a that share half with one of b. */
+/* The number of runs of a with such an overlap with a run of b. */
 static size_t count_right(const int *a, size_t na, const int *b, size_t nb) {
     size_t right = 0;
     for (size_t i = 0, end; i < na; i = end) {

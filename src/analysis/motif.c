@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the DNA of a cluster looks like: its members laid over one another, and the known motif that
- * this is most like.
+ * The motif of a cluster of DNA subsets: aligns its members and finds the most similar known motif.
  *
- * The likelihood criterion of the paper and its divergence choose the same place: the divergence is
- * the entropy of the matrix, which is the same everywhere, minus the mean log-likelihood. So the
- * least divergence over all places and both strands is both.
+ * The paper's likelihood criterion and its divergence choose the same place: the divergence is the
+ * entropy of the matrix, which is constant, minus the mean log-likelihood. So the least divergence
+ * over all places and both strands satisfies both.
  */
 #include <limits.h>
 #include <math.h>
@@ -19,9 +18,9 @@
 
 enum { ROUNDS = 3, LETTERS_MAX = 65535 };
 
-/* ---- Laying strings over one another --------------------------------------------------------- */
+/* ---- Alignment of strings ------------------------------------------------------------------ */
 
-/* A base of a string: where, and which of A C G T. */
+/* A base of a string: position, and which of A C G T. */
 typedef struct {
     uint32_t at, base;
 } site;
@@ -33,10 +32,10 @@ typedef struct {
     size_t *start;         /* (n + 1) */
     site *sites;           /* of all strings */
     size_t *offset;        /* (n) column where each begins */
-    double *scores;        /* (width, 4) what a base adds to the agreement in each column */
+    double *scores;        /* (width, 4) score of a base in each column */
     double *counts;        /* (width, 4) */
-    size_t *covered;       /* (width) strings that reach over it */
-    unsigned char *turned; /* (n) laid on its other strand; NULL: never */
+    size_t *covered;       /* (width) number of strings that cover it */
+    unsigned char *turned; /* (n) reverse-complemented; NULL: never */
 } pile;
 
 static int base_number(char c) {
@@ -90,7 +89,7 @@ static void pile_free(pile *p) {
     free(p->covered);
 }
 
-/* Counts of the first n strings where they lie now. */
+/* Count the bases of the first n strings at their current places. */
 static void count(pile *p, size_t n) {
     memset(p->counts, 0, 4 * p->width * sizeof *p->counts);
     memset(p->covered, 0, p->width * sizeof *p->covered);
@@ -102,7 +101,7 @@ static void count(pile *p, size_t n) {
     }
 }
 
-/* Log-odds of the bases counted so far, with one base more in each column that may be any. Strings
+/* Log-odds of the bases counted so far, with a pseudocount of one uniform base per column. Strings
  * without a base in a column leave it unknown. */
 static void weigh(pile *p, size_t n) {
     for (size_t column = 0; column < p->width; column++) {
@@ -113,7 +112,7 @@ static void weigh(pile *p, size_t n) {
     }
 }
 
-/* The other strand of string i. */
+/* Reverse-complement string i. */
 static void turn(pile *p, size_t i) {
     size_t length = strlen(p->strings[i]), n = p->start[i + 1] - p->start[i];
     site *s = p->sites + p->start[i];
@@ -127,8 +126,8 @@ static void turn(pile *p, size_t i) {
     p->turned[i] = !p->turned[i];
 }
 
-/* Lay string i where it agrees best; of equally good places nearest to the first string's begin.
- * How well that is. */
+/* Align string i at the best place; of equal places the nearest to the first string's start.
+ * Returns the score. */
 static double lay_strand(pile *p, size_t i) {
     double best = -INFINITY;
     size_t length = strlen(p->strings[i]), nearest = SIZE_MAX;
@@ -146,7 +145,7 @@ static double lay_strand(pile *p, size_t i) {
     return best;
 }
 
-/* The same on the better strand, as it is now if both are as good. */
+/* The same on the better strand; unchanged if both are equal. */
 static void lay(pile *p, size_t i) {
     double now = lay_strand(p, i);
     size_t offset = p->offset[i];
@@ -213,7 +212,7 @@ int sis__motif_of(const double *counts, const sis__laid *laid, size_t n, const c
     return SIS_OK;
 }
 
-/* The strings of *p where they agree best. */
+/* Align the strings of *p. */
 static int lay_strings(pile *p) {
     if (p->n == 0)
         return sis__fail(SIS_E_ARGUMENT, "no strings to align");
@@ -271,7 +270,7 @@ const double *sis__motif_column(const sis_motif *m, size_t k, int reverse, doubl
     return reverse ? turned : c;
 }
 
-/* The divergence with the motif laid at `offset`. */
+/* The divergence with the motif at `offset`. */
 static double laid_at(const sis_motif *r, const sis_motif *m, long offset, int reverse) {
     long first = offset < 0 ? offset : 0, end = (long)r->length,
          motif_end = offset + (long)m->length;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * The site under the subsets of a cluster. A subset has the bases that were enough for one decision,
- * often half of what a factor binds; the sequences around many of them have the rest.
+ * The binding site under the subsets of a cluster. A subset has the bases that sufficed for one
+ * decision, often half of a site; the sequences around many subsets show the rest.
  *
- * The strings of the subsets are laid over one another first (motif.c). Behind each lies its window:
- * the sequence from `flank` bases before it to `flank` bases behind it. Where the bases of the windows
- * in a column are not those of the background, the column has their counts; elsewhere it has those of
- * the strings. The site is what at least half of the strings reach, and beyond it the columns that
- * differ from the background. Every window is laid again where it agrees best with the site, on
- * either strand, until none moves. The first site is that of the strings that agree with the first
- * one, if there are some: subsets may be different parts of one site, and all of them together would
- * be two sites on top of each other.
+ * First the strings of the subsets are aligned (motif.c). The window of a string is the sequence
+ * from `flank` bases before it to `flank` bases after it. If the bases of the windows in a column
+ * differ from the background, the column uses their counts, otherwise those of the strings. The
+ * site is the columns that at least half of the strings cover, and beyond them the columns that
+ * differ from the background. Every window is aligned again with the site, on either strand, until
+ * none moves. The first site uses the strings that agree with the first string, if there are
+ * enough: subsets may be different parts of one site, and all together would superimpose two sites.
  *
- * Costs (windows) x (columns of the site) x (places within `flank`) a round, at most ROUNDS of them.
+ * Time per round: (windows) x (columns of the site) x (places within `flank`); at most ROUNDS
+ * rounds.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,24 +23,25 @@
 #include "base/mem.h"
 
 enum { ROUNDS = 10, FIRST_MIN = 10 /* windows of the first site */ };
-enum { GAP = 3 /* columns like the background that a site may reach over */ };
+enum { GAP = 3 /* background-like columns that a site may span */ };
 static const double G_MIN = 11.345;  /* of a G test with 3 degrees of freedom: p = 0.01 */
 static const double NATS_MIN = 0.07; /* of a column: 0.1 bit */
 
 typedef struct {
     const sis_sites *sites;
-    sis__laid laid;         /* columns where the windows begin, and those of the site */
-    double *counts;         /* (width, 4) of the windows; of the strings where these are as good */
+    sis__laid laid;         /* first columns of the windows, and those of the site */
+    double *counts;         /* (width, 4) of the windows; of the strings in background-like
+                               columns */
     double *chosen;         /* (width, 4) of the strings */
-    double *scores;         /* (width, 4) log-odds of the bases; only of the site */
-    size_t *covered;        /* (width) strings that reach over it */
+    double *scores;         /* (width, 4) log-odds of the bases; only in the site */
+    size_t *covered;        /* (width) number of strings that cover it */
     unsigned char *counted; /* (n) is it counted? */
     size_t n;               /* how many are */
     unsigned char *tells;   /* (width) the bases of the windows differ from the background */
-    unsigned char *turned;  /* (n) laid on its other strand; NULL: never */
+    unsigned char *turned;  /* (n) reverse-complemented; NULL: never */
 } stack;
 
-/* Which of A C G T is letter k of a text on a strand; -1: none is known. */
+/* Letter k of a text on a strand as one of A C G T; -1: unknown. */
 static int base_at(const char *text, size_t length, size_t k, int turned) {
     static const char bases[] = "ACGT";
     char c = text[turned ? length - 1 - k : k];
@@ -79,8 +80,8 @@ static void count(stack *x) {
     }
 }
 
-/* Which columns tell something: enough windows reach them, and their bases are others than those of
- * the background. The others have the bases of the strings. */
+/* Find informative columns: enough windows cover them, and their bases differ from the background.
+ * Other columns use the bases of the strings. */
 static void judge_columns(stack *x) {
     for (size_t at = 0; at < x->laid.width; at++) {
         double *c = x->counts + 4 * at, n = c[0] + c[1] + c[2] + c[3], nats = 0;
@@ -92,7 +93,7 @@ static void judge_columns(stack *x) {
     }
 }
 
-/* The columns that at least half of the strings reach, and informative columns beyond them. */
+/* The columns that at least half of the strings cover, and informative columns beyond them. */
 static void find_site(stack *x) {
     sis__laid *l = &x->laid;
     sis__motif_trim(x->covered, l->width, x->n, l);
@@ -102,8 +103,8 @@ static void find_site(stack *x) {
         l->last = x->tells[at] ? at : l->last;
 }
 
-/* Log-odds of the bases, with one more of the background. Strings without a base in a column leave it
- * unknown. */
+/* Log-odds of the bases, with a pseudocount of one background base. Strings without a base in a
+ * column leave it unknown. */
 static void weigh(stack *x) {
     const double *q = x->sites->background, n = (double)x->n;
     for (size_t at = x->laid.first; at <= x->laid.last; at++) {
@@ -124,7 +125,7 @@ static double agreement(const stack *x, size_t i, size_t length, size_t offset, 
     return sum;
 }
 
-/* Does at least half of the subset lie over the site, or half of the site over the subset? */
+/* 1 if at least half of the subset is inside the site, or half of the site inside the subset. */
 static int is_over(const stack *x, size_t length, size_t offset) {
     size_t from = offset + x->sites->flank, end = offset + length - x->sites->flank;
     size_t site = x->laid.last + 1 - x->laid.first, subset = end - from;
@@ -133,7 +134,7 @@ static int is_over(const stack *x, size_t length, size_t offset) {
     return end > from && 2 * (end - from) >= (site < subset ? site : subset);
 }
 
-/* Try the places of window i within `flank` of one on a strand. */
+/* Try the places of window i within `flank` of `middle` on a strand. */
 static void try_around(stack *x, size_t i, long middle, int turned, double *best) {
     size_t length = strlen(x->sites->windows[i]);
     long reach = (long)x->sites->flank, last = (long)(x->laid.width - length);
@@ -150,7 +151,7 @@ static void try_around(stack *x, size_t i, long middle, int turned, double *best
     }
 }
 
-/* Lay window i where it agrees best; as it is now if nothing is better. 1: it moved. */
+/* Align window i; unchanged if nothing is better. 1: it moved. */
 static int lay(stack *x, size_t i) {
     size_t length = strlen(x->sites->windows[i]), before = x->laid.offset[i];
     int turned = is_turned(x, i);
@@ -162,7 +163,7 @@ static int lay(stack *x, size_t i) {
     return x->laid.offset[i] != before || is_turned(x, i) != turned;
 }
 
-/* Do most bases of string i agree with those of the first string where both lie? */
+/* 1 if most bases of string i agree with the overlapping bases of the first string. */
 static int agrees(const stack *x, size_t i) {
     const char *first = x->sites->strings[0], *own = x->sites->strings[i];
     size_t n = strlen(first), length = strlen(own), same = 0, all = 0;
@@ -211,7 +212,7 @@ static int check(const sis_sites *s) {
     return SIS_OK;
 }
 
-/* Windows reach `flank` columns beyond the strings and may be moved by as many. */
+/* Windows extend `flank` columns beyond the strings and may move by as many. */
 static int stack_new(stack *x) {
     x->laid.width += 4 * x->sites->flank;
     for (size_t i = 0; i < x->sites->n; i++)

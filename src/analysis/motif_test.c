@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Is a motif nearer to a matrix than chance would have it? Chance is a motif of the same length
- * whose columns are drawn, each for itself, from all columns of the set and of its other strand: the
- * set, shuffled. Instead of drawing such motifs their divergences are counted out. Laid at one
- * place, the divergence is a sum over columns: those of the matrix under the motif, each from a
- * drawn column; those of the motif beyond the matrix, uniform from a drawn column; those of the
- * matrix beyond the motif, which are the same for all. The terms are independent, so the
- * distribution of the sum is that of one column folded with the next. What lies under the motif is a
- * run of the matrix: there are few of them, and each is that without its last column, folded once
- * more. Divergences are counted in steps, up to the largest that is asked about.
+ * Significance of the match of a motif and a matrix. The null model is a motif of the same length
+ * whose columns are drawn independently from all columns of the set and their reverse complements.
+ * The distribution of divergences is computed exactly instead of sampled. At one place, the
+ * divergence is a sum over columns: matrix columns under the motif, each from a drawn column; motif
+ * columns beyond the matrix, uniform from a drawn column; matrix columns beyond the motif, which
+ * are constant. The terms are independent, so the distribution of the sum is the convolution of
+ * those of the columns. The columns under the motif are a run of the matrix. There are few runs,
+ * and each is a shorter run convolved with one more column. Divergences are discretised in steps,
+ * up to the largest value needed.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -20,17 +20,17 @@
 
 static const double STEPS = 50; /* to a nat */
 
-/* Distributions by steps, of one column and of sums of several. */
+/* Discretised distributions of one column and of sums of several. */
 typedef struct {
     const sis_motif *matrix;
-    size_t bins;    /* steps of a sum that matter: 0 to bins - 1 */
-    size_t longest; /* motif of the set */
+    size_t bins;    /* relevant steps of a sum: 0 to bins - 1 */
+    size_t longest; /* length of the longest motif of the set */
     double
         *columns; /* (length + 1, bins) of each column of the matrix, the last: of a uniform one */
-    double *beyond;  /* (longest + 1, bins) of so many uniform ones, summed up: at most so much */
+    double *beyond;  /* (longest + 1, bins) cumulative, of sums of this number of uniform columns */
     double *run;     /* (bins) of a run of the matrix */
     double *folded;  /* (bins) */
-    double *outside; /* (length + 1) divergence of the first so many columns from nothing */
+    double *outside; /* (length + 1) divergence of the first columns from uniform */
 } chances;
 
 static void chances_release(chances *c) {
@@ -41,7 +41,7 @@ static void chances_release(chances *c) {
     free(c->outside);
 }
 
-/* A distribution (bins) of a drawn column's divergence from p, half a step rounded up. */
+/* The distribution (bins) of a drawn column's divergence from p; half a step rounds up. */
 static void spread(const chances *c, const sis_motifs *set, const double *p, double *out) {
     size_t n = 0;
     for (size_t m = 0; m < set->n; m++)
@@ -57,7 +57,7 @@ static void spread(const chances *c, const sis_motifs *set, const double *p, dou
         out[b] /= (double)n;
 }
 
-/* a folded with b, what goes beyond the last step left out. */
+/* Convolve a and b, dropping values beyond the last step. */
 static void fold(const chances *c, const double *a, const double *b, double *out) {
     memset(out, 0, c->bins * sizeof *out);
     for (size_t i = 0; i < c->bins; i++) {
@@ -91,7 +91,7 @@ static int chances_new(chances *c, const sis_motifs *set) {
     return SIS_OK;
 }
 
-/* The chance that the sum of the run and of `beyond` columns is at most d nats. */
+/* The probability that the sum of the run and of `beyond` columns is at most d nats. */
 static double at_most(const chances *c, size_t beyond, double d) {
     double sum = 0, steps = floor(d * STEPS + 0.5);
     const double *rest = c->beyond + beyond * c->bins;
@@ -103,16 +103,16 @@ static double at_most(const chances *c, size_t beyond, double d) {
     return sum < 1 ? sum : 1;
 }
 
-/* For every motif that can lie over columns first to end of the matrix: the logarithm of the chance
- * that it is not as near there. */
+/* For every motif that can cover columns first to end of the matrix: the log probability that it is
+ * not as near there. */
 static void add_run(chances *c, const sis_motifs *set, const sis_motif_match *all, size_t first,
                     size_t end, double *log_not) {
     size_t n = c->matrix->length, over = end - first;
     double outside = c->outside[first] + c->outside[n] - c->outside[end];
     for (size_t k = 0; k < set->n; k++) {
         size_t w = set->items[all[k].motif].length;
-        /* Inside the matrix the motif lies whole; at an end, only that part; over all of it, so many
-         * ways. */
+        /* Number of placements with this run: inside the matrix the whole motif, at an end a part
+         * of it, over the whole matrix several. */
         size_t ways = w < over                 ? 0
                       : over == n              ? w - n + 1
                       : w == over              ? 1
@@ -125,7 +125,7 @@ static void add_run(chances *c, const sis_motifs *set, const sis_motif_match *al
     }
 }
 
-/* Runs that begin at `first`, longer and longer. */
+/* Runs that begin at `first`, of increasing length. */
 static void add_runs(chances *c, const sis_motifs *set, const sis_motif_match *all, size_t first,
                      double *log_not) {
     memset(c->run, 0, c->bins * sizeof *c->run);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Adding points: words and values become numbers, rows are sorted where order means nothing. See
- * points.h for what a row holds.
+ * Adds points: words and values become numbers, and rows of sets are sorted. See points.h for the
+ * layout of rows.
  */
 #include "analysis/points.h"
 
@@ -123,8 +123,8 @@ int sis__row_order(const sis__row *a, const sis__row *b) {
 
 /* ---- Adding -------------------------------------------------------------------------------- */
 
-/* Room for a row of n items behind the others: *items, and *values if these are wanted. Nothing is
- * added before end_row. */
+/* Reserve a row of n items after the others: *items, and *values if needed. Nothing is added before
+ * end_row. */
 static int begin_row(sis_points *p, sis_distance a, sis_distance b, size_t n) {
     if (p->distance != a && p->distance != b)
         return sis__fail(SIS_E_ARGUMENT, "points of distance %s are built from other data",
@@ -150,7 +150,7 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Sort and leave out what is there twice; returns how many are left. */
+/* Sort and remove duplicates; returns the number left. */
 static size_t sort_items(uint32_t *items, size_t n) {
     size_t kept = 0;
     qsort(items, n, sizeof *items, by_number);
@@ -160,8 +160,8 @@ static size_t sort_items(uint32_t *items, size_t n) {
     return kept;
 }
 
-/* Sorted words become pairs of word and occurrence: the second "very" is another item than the
- * first, and bags are sets. Each pair has a number of its own, which `extra` gives out. */
+/* Turn sorted words into pairs of word and occurrence, so that bags become sets: the second "very"
+ * is another item than the first. `extra` numbers the pairs. */
 static int number_repeats(sis_points *p, uint32_t *items, size_t n) {
     uint32_t key[2] = {0, 0};
     for (size_t k = 0; k < n; k++) {

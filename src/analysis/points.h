@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Points as they are added. Whatever the distance, a point is a row of 32-bit items:
+ * Storage of points. For every distance, a point is a row of 32-bit items:
  *
  *     jaccard       numbers of its words, ascending, each once; of a bag, the second "very" is a
  *                   word of its own
@@ -8,7 +8,7 @@
  *     energy        its pixels, row * 65536 + column, ascending, each once
  *     overlap       numbers of its names, ascending, each once, and beside each that of its value
  *
- * so that equal points are equal rows.
+ * Equal points are equal rows.
  */
 #ifndef SIS_ANALYSIS_POINTS_H
 #define SIS_ANALYSIS_POINTS_H
@@ -43,15 +43,15 @@ struct sis_points {
 
 sis__row sis__points_row(const sis_points *points, size_t i);
 
-/* Which comes first: the shorter, then the one with the lower item where they first differ. 0: the
- * same. */
+/* Order of rows: the shorter first, then the one with the lower item at the first difference. 0:
+ * equal. */
 int sis__row_order(const sis__row *a, const sis__row *b);
 
 static inline int sis__is_energy(sis_distance d) {
     return d == SIS_DISTANCE_ENERGY || d == SIS_DISTANCE_ENERGY_SQRT;
 }
 
-/* The letter opposite to it. */
+/* The complementary letter. */
 static inline uint32_t sis__opposite(uint32_t letter) {
     return letter == 'A'   ? 'T'
            : letter == 'T' ? 'A'
@@ -60,14 +60,14 @@ static inline uint32_t sis__opposite(uint32_t letter) {
                            : letter;
 }
 
-/* How far two pixels are apart. */
+/* The distance of two pixels. */
 static inline double sis__pixel_gap(uint32_t p, uint32_t q) {
     double dy = (double)(p >> 16) - (double)(q >> 16);
     double dx = (double)(p & 0xFFFF) - (double)(q & 0xFFFF);
     return sqrt(dy * dy + dx * dx);
 }
 
-/* The plain definition. */
+/* The reference implementation. */
 double sis__set_distance(const sis__row *a, const sis__row *b);
 
 /* The energy distance from its three double sums, over pixels of a and b, a and a, b and b. */

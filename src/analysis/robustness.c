@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * A subset that is enough only under one mask is evidence about that mask. So it is scored again
- * with other things around it: values of other inputs (a hot deck), its own neighbours, random
- * halves of all the other features of the input. All parts of all rationales are scored in one
- * call.
+ * Robustness of rationales: a subset that suffices only with one mask says little about the input.
+ * So it is scored with other surroundings: values of other inputs (a hot deck), its neighbours,
+ * random halves of all other features. All parts of all rationales are scored in one call.
  *
- * For each rationale there are `samples` hot-deck parts, `samples` halves, and one with neighbours,
- * in this order; lists of features lie one behind the other in `kept`.
+ * Each rationale has `samples` hot-deck parts, `samples` halves, and one part with neighbours, in
+ * this order; their lists of features are consecutive in `kept`.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,13 +17,13 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-/* One rationale and what is tried with it. */
+/* One rationale and its parts. */
 typedef struct {
     const sis_part *part;
     size_t n_features;
     double *masks;          /* (samples, n_values) */
-    sis_input *decked;      /* (samples) the input with each of them */
-    int *kept;              /* (samples + 1, n_features) features that are left */
+    sis_input *decked;      /* (samples) the input with each mask */
+    int *kept;              /* (samples + 1, n_features) kept features */
     unsigned char *is_kept; /* (n_features) */
     sis__rng rng;
 } trial;
@@ -87,7 +86,7 @@ static size_t parts_each(const sis_robust_opt *o) {
     return 2 * o->samples + (size_t)has_neighbours(o);
 }
 
-/* All parts of one trial. */
+/* Make all parts of one trial. */
 static int spread(trial *t, const sis_robust_opt *o, sis_part *parts) {
     const sis_input *in = t->part->input;
     size_t s;
@@ -118,7 +117,7 @@ static int spread(trial *t, const sis_robust_opt *o, sis_part *parts) {
     return code;
 }
 
-/* The mean of the scores, and the share that is enough. */
+/* The mean of the scores, and the share that is sufficient. */
 static void sum_up(const double *scores, size_t n, const sis_opt *opt, double *mean,
                    double *holds) {
     size_t enough = 0;

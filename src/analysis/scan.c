@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Distances of which nothing is known: every pair is asked for, and only the near ones are kept.
+ * Neighbours for callback distances, without an index: every pair is computed.
  */
 #include <math.h>
 

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * Neighbours among sets of words or cells.
+ * Index for neighbours among sets of words or cells.
  *
- * Two sets within eps < 1 share words, and not only common ones. With the words of each set ordered
- * from the rarest to the most common one, sets of sizes a >= b that must share k words share one of
- * the first a - k + 1 and b - k + 1 of them. So an inverted index of those first few words of each
- * set (its prefix) finds every neighbour, through lists that are short because the words in them
- * are rare:
+ * Prefix filtering: two sets within eps < 1 must share words. With the words of each set ordered
+ * from rarest to most common, sets of sizes a >= b that share at least k words share one of their
+ * first a - k + 1 and b - k + 1 words. So an inverted index of these first words (the prefix) finds
+ * every neighbour, and its lists are short because the words are rare:
  *
  *     set 7    zebra  mango | nice  aroma          in the index: zebra, mango
  *     set 9    mango  peach   smell | very  nice   asks for:     mango, peach, smell  -> set 7
  *
- * Sets are in order of size. Who asks is the larger one, so the index needs only the prefix for
- * sets that are at least as large as the one in it, which is shorter. For cells the words are the
- * names: the distance of names alone is a lower bound.
+ * Sets are sorted by size. The query is the larger set, so the index needs only the prefix for
+ * queries of at least its own size, which is shorter. For cells the words are the names: their
+ * distance is a lower bound.
  *
- * Costs one word a word of every prefix in memory, and the lengths of the lists asked for in time.
- * From eps = 1 on everything is a neighbour, and nobody asks (dbscan.c).
+ * Memory: one word per word of every prefix. Time: the lengths of the lists visited. From eps = 1
+ * on all sets are neighbours, and the index is not used (dbscan.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,14 +28,15 @@ enum { SIZES = 64, PLACE_LAST = 255 };
 
 typedef struct {
     size_t longest;      /* size of the largest set */
-    size_t *shared_any;  /* (longest + 1) words that a set of this size shares with any neighbour */
-    size_t *shared_same; /* (longest + 1) and with one that is not smaller */
+    size_t *shared_any;  /* (longest + 1) words that a set of this size shares with any neighbour,
+                            at least */
+    size_t *shared_same; /* (longest + 1) and with one of at least its size */
     size_t *size_start;  /* (longest + 2) the first set of at least this size */
     size_t *list_start;  /* (words + 1) */
-    uint32_t *lists;     /* sets that have a word in their prefix, ascending */
-    uint8_t *places;     /* beside each, where in its set the word is; 255: there or behind */
-    uint8_t shared[SIZES][SIZES]; /* words that sets of these sizes share to be neighbours; 1 for
-                                     larger ones, which is always true */
+    uint32_t *lists;     /* sets with a word in their prefix, ascending */
+    uint8_t *places;     /* for each, the position of the word in its set; 255: there or later */
+    uint8_t shared[SIZES][SIZES]; /* words that neighbours of these sizes share, at least; 1 for
+                                     larger sizes, which is always true */
 } set_index;
 
 /* ---- Words by rarity ------------------------------------------------------------------------- */
@@ -105,10 +105,10 @@ static int rank_words(sis__space *s, size_t n_words) {
 
 /* ---- How much must be shared ----------------------------------------------------------------- */
 
-/* The least number of shared words with which sets of sizes a and b are within eps, by the very
- * comparison that decides it. `all` is how many words they have if they share none that count. */
+/* The least number of shared words with which sets of sizes a and b are within eps, by the same
+ * comparison that decides neighbours. `all` is the size of the union if no shared word counts. */
 static size_t min_shared(size_t a, size_t b, int inside, double eps) {
-    size_t low = 0, high = a < b ? a : b; /* `inside`: b is a part of a */
+    size_t low = 0, high = a < b ? a : b; /* `inside`: b is a subset of a */
     while (low < high) {
         size_t k = low + (high - low) / 2, all = inside ? a : a + b - k;
         if ((double)(all - k) / (double)all <= eps)
@@ -144,7 +144,7 @@ static int find_sizes(const sis__space *s, set_index *x) {
 
 /* ---- The index ------------------------------------------------------------------------------- */
 
-/* How many of the first words of set u are in the index. */
+/* The number of words of set u in the index. */
 static size_t indexed(const sis__space *s, const set_index *x, size_t u) {
     size_t n = s->start[u + 1] - s->start[u];
     return n - x->shared_same[n] + 1;
@@ -154,7 +154,7 @@ static int fill_lists(const sis__space *s, set_index *x, size_t n_words) {
     x->list_start = SIS_NEW(size_t, n_words + 2);
     if (!x->list_start)
         return SIS_E_NOMEM;
-    size_t *at = x->list_start + 1; /* ends, one word on: after filling they are beginnings */
+    size_t *at = x->list_start + 1; /* ends, shifted by one; after filling they are starts */
     for (size_t u = 0; u < s->n; u++)
         for (size_t k = 0; k < indexed(s, x, u); k++)
             at[s->items[s->start[u] + k] + 1]++;
@@ -186,7 +186,7 @@ static void index_free(sis__space *s) {
 }
 
 static int index_new(sis__space *s) {
-    if (!(s->eps < 1)) /* NaN too: no neighbours will be asked for */
+    if (!(s->eps < 1)) /* also NaN: no queries will be made */
         return SIS_OK;
     set_index *x = SIS_NEW(set_index, 1);
     if (!x)
@@ -203,8 +203,8 @@ static int index_new(sis__space *s) {
 
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
-/* Which sets have been met for the present question: those whose mark is its number. Scratch is the
- * marks, and behind them the number. */
+/* Sets already visited by the current query are marked with its number. Scratch holds the marks,
+ * then the number. */
 static int scratch_new(const sis__space *s, void **scratch) {
     *scratch = SIS_NEW(uint32_t, s->n + 1);
     return *scratch ? SIS_OK : SIS_E_NOMEM;
@@ -217,7 +217,7 @@ static void next_question(uint32_t *met, size_t n) {
     }
 }
 
-/* The first place in list[0..n) that is at least v. */
+/* The first index in list[0..n) whose entry is at least v. */
 static size_t seek(const uint32_t *list, size_t n, size_t v) {
     size_t low = 0;
     while (low < n) {
@@ -230,7 +230,7 @@ static size_t seek(const uint32_t *list, size_t n, size_t v) {
     return low;
 }
 
-/* Can sets a and b share k words? Gives up as soon as too many of either are behind without. */
+/* 1 if sets a and b can share k words; stops as soon as too many words of either are unmatched. */
 static int can_share(const sis__row *a, const sis__row *b, size_t k) {
     size_t spare_a = a->n - k, spare_b = b->n - k;
     for (size_t i = 0, j = 0; i < a->n && j < b->n;) {
@@ -249,10 +249,9 @@ static int can_share(const sis__row *a, const sis__row *b, size_t k) {
     return 1;
 }
 
-/* Sets of the list of one word of `row`, the k-th, that can be neighbours of u. When a set is met
- * through the first word that both have, no more than what comes behind that word in either can be
- * shared, too; mostly that is too little. Sizes ascend along the list, so they need not be looked
- * up. */
+/* Possible neighbours of u in the list of its k-th word. If this is the first word that both sets
+ * have, only words after it in either can be shared too; mostly these are too few. Sizes ascend
+ * along the list, so they are not looked up. */
 static int near_by_word(const sis__space *s, uint32_t *met, size_t u, size_t k, sis__near *near) {
     const set_index *x = (const set_index *)s->index;
     sis__row row = sis__space_row(s, u);

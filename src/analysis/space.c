@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which points are the same, and the different ones in the order that their index wants. A hash of
- * each row finds equals in one pass; only the different ones are sorted.
+ * Finds distinct points by a hash of their rows, in one pass, and sorts them for the index.
  */
 #include "analysis/space.h"
 
@@ -27,7 +26,7 @@ static size_t table_size(size_t n) {
     return size;
 }
 
-/* s->of, first and weight, numbered in the order in which they come. */
+/* s->of, first and weight, numbered in order of appearance. */
 static int find_equals(sis__space *s) {
     const sis_points *p = s->points;
     size_t size = table_size(p->n);
@@ -53,7 +52,7 @@ static int find_equals(sis__space *s) {
     return SIS_OK;
 }
 
-/* Points of a callback are all different. */
+/* Points of a callback are all distinct. */
 static void number_all(sis__space *s) {
     for (size_t i = 0; i < s->points->n; i++) {
         s->first[i] = i;
@@ -73,7 +72,7 @@ static int by_row(const void *a, const void *b, void *ctx) {
     return order ? order : sis__row_order(&x, &y);
 }
 
-/* Renumber the different points: old[k] is what becomes k. */
+/* Renumber the distinct points: old[k] becomes k. */
 static int renumber(sis__space *s, const uint32_t *old) {
     size_t *first = SIS_NEW(size_t, s->n), *weight = SIS_NEW(size_t, s->n);
     uint32_t *new_number = SIS_NEW(uint32_t, s->n);
@@ -110,7 +109,7 @@ static int sort_points(sis__space *s) {
     return code;
 }
 
-/* The rows of the different points, behind one another. */
+/* Copy the rows of the distinct points consecutively. */
 static int copy_rows(sis__space *s) {
     size_t total = 0;
     for (size_t u = 0; u < s->n; u++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A space: the different ones among some points, each with its weight, in an order of which its
- * index makes use, and the index itself. All that clustering asks of a distance is here.
+ * A space: the distinct points with their weights, in the order that the index needs, and the index
+ * itself. This is the interface between clustering and the distances.
  *
  *     sets.c     words and cells: sizes, rarest words, inverted index
  *     edit.c     letters: lengths, letter counts, pairs of letters, bit-parallel tables
@@ -22,13 +22,13 @@ typedef struct sis__space {
     const sis_points *points;
     const sis__metric *metric;
     double eps;
-    size_t n;       /* different points */
-    size_t *first;  /* (n) the first of the points that are this one */
-    size_t *weight; /* (n) how many are */
-    uint32_t *of;   /* (points->n) which one a point is */
+    size_t n;       /* distinct points */
+    size_t *first;  /* (n) the first original point of each */
+    size_t *weight; /* (n) number of equal points */
+    uint32_t *of;   /* (points->n) the distinct point of each point */
     size_t *start;  /* (n + 1) rows, as in sis_points */
     uint32_t *items, *values;
-    void *index; /* the metric's */
+    void *index; /* owned by the metric */
 } sis__space;
 
 /* A growing list of points. */
@@ -38,9 +38,9 @@ typedef struct sis__near {
 } sis__near;
 
 struct sis__metric {
-    /* Put the points in order, or NULL: as sis__row_order has it. */
+    /* Order of the points; NULL: sis__row_order. */
     int (*order)(const sis__row *a, const sis__row *b);
-    /* Make and free the index; `s->eps` is set, NaN if only distances will be asked for. */
+    /* Create and free the index; `s->eps` is set, NaN if only distances are needed. */
     int (*index_new)(sis__space *s);
     void (*index_free)(sis__space *s);
     /* Scratch memory of one thread. NULL: none. */
@@ -48,10 +48,11 @@ struct sis__metric {
     void (*scratch_free)(void *scratch);
     /* Append every v < u with distance(u, v) <= eps to `near`, in any order. */
     int (*near)(const sis__space *s, void *scratch, size_t u, sis__near *near);
-    /* The distances of u to v[0..n), equal to plain ones to the bit. */
+    /* The distances of u to v[0..n), equal to the reference to the bit. */
     int (*distances)(const sis__space *s, void *scratch, size_t u, const uint32_t *v, size_t n,
                      double *out);
-    double useless; /* a distance that no eps should reach: nothing in common. Else infinite */
+    double useless; /* the distance of points with nothing in common, which eps should not reach; or
+                       infinite */
 };
 
 extern const sis__metric sis__metric_sets, sis__metric_edit, sis__metric_energy, sis__metric_scan;
@@ -65,13 +66,13 @@ static inline sis__row sis__space_row(const sis__space *s, size_t u) {
     return (sis__row){s->items + at, s->values ? s->values + at : NULL, s->start[u + 1] - at};
 }
 
-/* Scratch of `jobs` threads: an array of that many, or NULL after a failure. */
+/* Scratch memory of `jobs` threads: an array, or NULL on failure. */
 void **sis__scratches_new(const sis__space *s, int jobs);
 void sis__scratches_free(const sis__space *s, void **scratches, int jobs);
 
 int sis__near_add(sis__near *near, size_t v);
 
-/* How many threads `jobs` means: 0 is one per core. */
+/* The number of threads for `jobs`: 0 is one per core. */
 int sis__jobs(int jobs);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a subset of a record to a point: its words, its letters, its pixels or its cells. Records
- * come from files, so what a distance needs may not be there; each function says which field is
- * missing.
+ * Converts a subset of a record to a point: its words, letters, pixels or cells. Records come from
+ * files and may lack what a distance needs; errors name the missing field.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -37,7 +36,7 @@ static int *ascending(const sis_subset *s) {
 
 /* ---- Words --------------------------------------------------------------------------------- */
 
-/* The word in lower case, as the tokenizer has it; a word that it would cut stays as it is. */
+/* The word in lower case, as in the tokenizer; unchanged if the tokenizer would split it. */
 static int lower(const char *word, sis_words *split, char **out) {
     int code = sis_words_split(word, split);
     if (code == SIS_OK && !(*out = sis__strdup(split->n == 1 ? split->items[0].text : word)))
@@ -157,8 +156,8 @@ static int by_place(const void *a, const void *b) {
                             : (x->column > y->column) - (x->column < y->column);
 }
 
-/* The pixels of the values of these features, in order, each once; how many there are. `pixels` has
- * room for every value. */
+/* The pixels of the values of these features, in order, without duplicates; returns their number.
+ * `pixels` has room for every value. */
 static size_t find_pixels(const sis_record *r, const sis_raster *g, const int *features, size_t n,
                           pixel *pixels) {
     size_t values = r->drawing.feature_map ? r->drawing.n_values : n, found = 0, kept = 0;

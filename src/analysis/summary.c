@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the subsets of many records hold, without clusters: features by name, words in lower case,
- * pixels by their place, of DNA the letters side by side; how many subsets and examples hold each,
- * of which class, of right and of wrong decisions, and the values they had. See sis/analysis.h.
+ * Counts features in the subsets of many records: features by name, words in lower case, pixels by
+ * place, adjacent letters of DNA; how many subsets and examples contain each, by class and by right
+ * and wrong decisions, and their values. See sis/analysis.h.
  */
 #include <math.h>
 #include <stdint.h>
@@ -25,7 +25,7 @@
 
 enum { NAME = 512 };
 
-/* Counts of different texts. */
+/* Counts of distinct texts. */
 typedef struct {
     sis__names names;
     size_t *counts;
@@ -35,7 +35,8 @@ typedef struct {
 typedef struct {
     sis_summary_item seen;
     double high, low;                /* the sum of its numbers */
-    size_t last_record, last_subset; /* that held it, counted from 1: each counts once */
+    size_t last_record, last_subset; /* the last that contained it, from 1, so that each counts
+                                        once */
     tally classes, words;
 } entry;
 
@@ -81,7 +82,8 @@ static int find_entry(sis_summary *s, const char *name, entry **out) {
     return SIS_OK;
 }
 
-/* A number or a word that the feature was; a category may look like a number and is a word. */
+/* Count a value of the feature, a number or a word; a category that looks like a number is a
+ * word. */
 static int add_value(entry *e, const char *text, int word) {
     char *end;
     double v = sis__number(text, &end);
@@ -97,7 +99,7 @@ static int add_value(entry *e, const char *text, int word) {
     return SIS_OK;
 }
 
-/* One subset of a record holds this. */
+/* Count an item in one subset of a record. */
 static int count(sis_summary *s, const sis_record *r, const char *name, const char *value,
                  int word) {
     char number[32], class[NAME];
@@ -105,7 +107,7 @@ static int count(sis_summary *s, const sis_record *r, const char *name, const ch
     int error = find_entry(s, name, &e);
     if (error != SIS_OK)
         return error;
-    if (e->last_subset == s->subsets) /* a word that is there twice */
+    if (e->last_subset == s->subsets) /* a repeated word */
         return add_value(e, value, word);
     int right = sis_record_is_right(r);
     e->last_subset = s->subsets;
@@ -142,7 +144,7 @@ static int by_int(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Of DNA the letters side by side. */
+/* Adjacent letters of DNA. */
 static int add_runs(sis_summary *s, const sis_record *r, const sis_subset *subset) {
     size_t length = strlen(r->drawing.sequence);
     int *at = (int *)sis__copy(subset->features, subset->n, sizeof *at), error = SIS_OK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The mask blur:S: a missing pixel looks like its surroundings. The image under a Gaussian of S
- * pixels, cut off at four times that. Beyond the edge there is nothing: weights are of the pixels
- * that are there, so that an even image stays as it is. Each example has a mask of its own.
+ * The mask blur:S: masked pixels get the image blurred by a Gaussian of S pixels, cut off at 4 S.
+ * Weights are normalised over the pixels inside the image, so a uniform image is unchanged. Each
+ * example has its own mask.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 enum { BLUR_MAX = 4096 };
 
-/* One line of n values, `step` apart, with weights (reach + 1) by distance. */
+/* Blur one line of n values, `step` apart, with weights (reach + 1) by distance. */
 static void blur_line(const double *in, double *out, size_t n, size_t step, const double *weights,
                       size_t reach) {
     for (size_t i = 0; i < n; i++) {
@@ -29,7 +29,7 @@ static void blur_line(const double *in, double *out, size_t n, size_t step, cons
     }
 }
 
-/* Rows into `half`, columns of that into `out`. */
+/* Blur rows into `half`, then its columns into `out`. */
 static void blur(const sis__task_raster *a, const double *in, double *half, double *out,
                  const double *weights, size_t reach) {
     for (size_t c = 0; c < a->channels; c++) {

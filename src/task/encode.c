@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * From what a data set holds to what a model takes: texts become token ids by the model's own
- * vocabulary; bases and colours come first or last as the model's input wants them; everything else
- * is what it is. The same for the examples explained and for those that masks are made of.
+ * Encodes examples of a data set for the model: texts become token ids of the model's vocabulary,
+ * bases and colours get the model's axis order, other values are unchanged. Used for explained
+ * examples and for examples that masks are made from.
  */
 #include <jansson.h>
 #include <math.h>
@@ -25,7 +25,7 @@ int sis__task_is_kind(const sis_data *data, const char *kind) {
     return strcmp(sis_data_kind(data), kind) == 0;
 }
 
-/* ---- What the model says ------------------------------------------------------------------- */
+/* ---- The model's requirements -------------------------------------------------------------- */
 
 static int take_names(sis__task_encoding *e, const json_t *list) {
     size_t n = json_array_size(list);
@@ -46,14 +46,14 @@ static int take_names(sis__task_encoding *e, const json_t *list) {
     return SIS_OK;
 }
 
-/* Names that live as long as the model. */
+/* The names live as long as the model. */
 static void borrow_names(sis__task_encoding *e, const char *const *names, size_t n) {
     e->read.names = names;
     e->read.n_names = n;
     e->read.categorical = 1;
 }
 
-/* The names that the values of a table must have. */
+/* The required names of a table's values. */
 static int open_names(sis__task_encoding *e, const sis_model *model) {
     const char *text = e->net ? sis_net_meta_get(e->net, SIS_NET_META_NAMES) : NULL;
     const char *const *names = sis_model_names(model);
@@ -70,14 +70,14 @@ static int open_names(sis__task_encoding *e, const sis_model *model) {
     return error;
 }
 
-/* Whether one that cannot be read matters is seen when there are texts. */
+/* An unreadable vocabulary is reported only if there are texts. */
 static int open_vocabulary(sis__task_encoding *e) {
     const char *json = e->token ? sis_net_meta_get(e->net, SIS_NET_META_VOCABULARY) : NULL;
     int error = json ? sis_vocabulary_parse(json, &e->vocabulary) : SIS_OK;
     return error == SIS_E_NOMEM ? error : SIS_OK;
 }
 
-/* The tokens that the file of the options makes, and the one that is none of them. */
+/* Open the tokenizer file of the options, and find the padding token. */
 static int open_tokenizer(sis_task *t) {
     sis__task_encoding *e = &t->encoding;
     if (!e->token)
@@ -125,7 +125,7 @@ void sis__task_encode_release(sis__task_encoding *e) {
 
 /* ---- Texts --------------------------------------------------------------------------------- */
 
-/* Can the network be given texts? */
+/* 0 if the network accepts texts. */
 static int check_vocabulary(sis__task_encoding *e) {
     const char *json = sis_net_meta_get(e->net, SIS_NET_META_VOCABULARY);
     const char *tokenizer = sis_net_meta_get(e->net, SIS_NET_META_TOKENIZER);
@@ -145,14 +145,14 @@ static int check_vocabulary(sis__task_encoding *e) {
     return e->vocabulary ? SIS_OK : sis_vocabulary_parse(json, &e->vocabulary);
 }
 
-/* Readers put columns where the model wants them; what is given has to have them there. */
+/* Readers reorder columns for the model; a data set that is given must already have its order. */
 static int check_columns(const sis_task *t) {
     const sis_data_opt *wanted = &t->encoding.read;
     const char *const *names = sis_data_names(t->source.data);
     if (!t->opt.examples.data || !wanted->names || !names)
         return SIS_OK;
     size_t n = sis_data_width(t->source.data, 0);
-    n = n < wanted->n_names ? n : wanted->n_names; /* how many there are is seen later */
+    n = n < wanted->n_names ? n : wanted->n_names; /* the count is checked later */
     for (size_t v = 0; v < n; v++)
         if (strcmp(names[v], wanted->names[v]) != 0)
             return sis__fail(SIS_E_ARGUMENT,
@@ -178,7 +178,7 @@ int sis__task_encode_begin(sis_task *t) {
                                             : sis__task_pieces_begin(t);
 }
 
-/* Token ids that a row of the network has; 0: as many as there are words. */
+/* Token ids per row of the network; 0: as many as words. */
 static size_t token_length(const sis_net *net) {
     size_t n = sis_net_values(net);
     const char *text = sis_net_meta_get(net, SIS_NET_META_LENGTH);
@@ -186,7 +186,7 @@ static size_t token_length(const sis_net *net) {
     return n == 0 && text && sis__text_whole(text, &length) && length > 0 ? (size_t)length : n;
 }
 
-/* Tokens in front, padding behind. */
+/* Tokens first, then padding. */
 static int encode_tokens(const sis_task *t, const sis_data *data, size_t row, size_t width,
                          double *ids, size_t *word_at) {
     sis_tokens tokens = {0};
@@ -235,7 +235,7 @@ static void encode_pieces(const sis_task *t, size_t row, size_t width, double *v
     }
 }
 
-/* How many values a text becomes where any number fits. */
+/* The number of values of a text if the network takes any length. */
 static int count_tokens(const sis_task *t, const sis_data *data, size_t row, size_t *n) {
     sis_words words = {0};
     sis_tokens tokens = {0};
@@ -270,10 +270,10 @@ int sis__task_width(const sis_task *t, const sis_data *data, size_t row, size_t 
 /* An example of `places` places with `channels` values each. */
 typedef struct {
     size_t channels, places;
-    int first, wanted_first; /* do the channels come first, in the data and in the model? */
+    int first, wanted_first; /* channels first, in the data and in the model */
 } layout;
 
-/* Does the model want the channels first? As the data have them if it does not say. */
+/* 1 if the model takes channels first; the data's order if it does not say. */
 static int wants_first(const sis_model *model, size_t channels, int first) {
     sis_net_shape s;
     size_t dims[SIS_NET_MAX_RANK], rank = 0;
@@ -282,7 +282,7 @@ static int wants_first(const sis_model *model, size_t channels, int first) {
         if (s.dims[d] != 1)
             dims[rank++] = s.dims[d];
     if (rank == 3 && channels > 1 && dims[0] == 0 && dims[2] == 0)
-        return 1; /* nothing is said: as ONNX has it */
+        return 1; /* unknown: ONNX's convention */
     if (rank < 2 || dims[0] == dims[rank - 1])
         return first;
     return dims[0] == channels ? 1 : dims[rank - 1] == channels ? 0 : first;
@@ -300,7 +300,7 @@ static layout layout_of(const sis_task *t, const sis_data *data, size_t row) {
     return a;
 }
 
-/* The shape of an example of texts is for others to say. */
+/* The shape of an example; texts have none here. */
 static const size_t *shape_in(const sis_task *t, const sis_data *data, size_t row, size_t dims[3],
                               size_t *rank) {
     const size_t *shape = sis_data_shape(data, row, rank);
@@ -315,9 +315,9 @@ static const size_t *shape_in(const sis_task *t, const sis_data *data, size_t ro
     return dims;
 }
 
-/* ---- Examples of another form -------------------------------------------------------------- */
+/* ---- Checks of the form -------------------------------------------------------------------- */
 
-/* The kind of the example. */
+/* Describe the example. */
 static void put_example(const sis_data *data, size_t row, char text[2 * SIS__DIMS_TEXT]) {
     char form[SIS__DIMS_TEXT];
     size_t rank, width = sis_data_width(data, row);
@@ -332,7 +332,7 @@ static void put_example(const sis_data *data, size_t row, char text[2 * SIS__DIM
                  form);
 }
 
-/* Values of a row of the model's; 0: that depends, or it does not say. */
+/* Values per row of the model; 0: variable or unknown. */
 static size_t count_values(const sis__task_encoding *e, const sis_net_shape *s) {
     size_t n = e->engine || s->rank > 0;
     for (size_t d = 0; d < s->rank; d++)
@@ -340,7 +340,7 @@ static size_t count_values(const sis__task_encoding *e, const sis_net_shape *s) 
     return n;
 }
 
-/* The kind of input of the model: from its metadata, and from its shape. */
+/* Describe the model's input, from its metadata and shape. */
 static void put_wanted(const sis__task_encoding *e, const sis_net_shape *s,
                        char text[2 * SIS__DIMS_TEXT]) {
     char form[SIS__DIMS_TEXT];
@@ -362,7 +362,7 @@ static void put_wanted(const sis__task_encoding *e, const sis_net_shape *s,
                  strcmp(kind, "image") == 0 ? "images" : "arrays", n, form);
 }
 
-/* Are axes of `fine` that lie side by side, taken together, those of `coarse`, which has as many values? */
+/* 1 if merging adjacent axes of `fine` gives `coarse`, which has as many values. */
 static int is_merged(const size_t *fine, size_t rank, const size_t *coarse, size_t n) {
     size_t at = 0;
     for (size_t d = 0; d < n; d++) {
@@ -379,14 +379,15 @@ static int is_alike(const size_t *a, size_t n, const size_t *b, size_t m) {
     return is_merged(a, n, b, m) || is_merged(b, m, a, n);
 }
 
-/* As many values along other axes: they would be taken for others. A list is all axes taken together. */
+/* 1 if the example has as many values along other axes, so that values would be confused. A list
+ * counts as all axes merged. */
 static int is_turned(const sis_task *t, const sis_net_shape *s, const sis_data *data, size_t row) {
     size_t dims[3], rank;
     const size_t *shape = shape_in(t, data, row, dims, &rank);
     return !is_alike(shape, rank, s->dims, s->rank);
 }
 
-/* A list of n values as a square image, grey or in colours; 0: it is none. */
+/* Interpret a list of n values as a square image, grey or colour; 0: impossible. */
 static int square_size(size_t n, size_t size[3]) {
     for (size_t channels = 1; channels <= 3; channels += 2) {
         size_t side = (size_t)floor(sqrt((double)n / (double)channels) + 0.5);
@@ -398,12 +399,12 @@ static int square_size(size_t n, size_t size[3]) {
     return 0;
 }
 
-/* The images that the model takes, (height, width, channels), and by how many axes it says so; 0
- * if it does not. */
+/* The size (height, width, channels) of the model's images; returns the number of axes that give
+ * it, 0 if unknown. */
 static int image_size(const sis_net_shape *s, size_t size[3]) {
     const size_t *dims = s->dims;
     size_t rank = s->rank;
-    while (rank > 1 && (*dims == 1 || rank == 4)) /* one for colours, or a batch */
+    while (rank > 1 && (*dims == 1 || rank == 4)) /* an axis of channels or of the batch */
         dims++, rank--;
     if (rank == 1)
         return square_size(dims[0], size);
@@ -427,7 +428,7 @@ int sis__task_fit(sis_task *t) {
     return SIS_OK;
 }
 
-/* Has the image as many values as the model takes, but other sides? */
+/* 1 if the image has as many values as the model takes but other sides. */
 static int is_other_size(const sis_net_shape *s, const sis_data *data, size_t row) {
     size_t rank, size[3];
     const size_t *own = sis_data_shape(data, row, &rank);
@@ -436,7 +437,7 @@ static int is_other_size(const sis_net_shape *s, const sis_data *data, size_t ro
     return (rank == 3 ? own[2] : 1) == size[2] && (own[0] != size[0] || own[1] != size[1]);
 }
 
-/* What may be the reason. */
+/* A likely reason. */
 static const char *misfit_hint(const sis__task_encoding *e, const sis_net_shape *s,
                                const sis_data *data, size_t row) {
     size_t size[3], width = sis_data_width(data, row), wanted = count_values(e, s);
@@ -453,8 +454,8 @@ static const char *misfit_hint(const sis__task_encoding *e, const sis_net_shape 
     return "";
 }
 
-/* Does it not fit where several sizes are free? What has no shape, a row of a table, is looked at when it is
- * asked about. */
+/* 1 if it does not fit a model with several free sizes. Rows of tables, which have no shape, are
+ * checked when they are predicted. */
 static int is_misshapen(const sis_task *t, const sis_net_shape *s, const sis_data *data,
                         size_t row) {
     size_t rank, dims[3], fit[SIS_NET_MAX_RANK];
@@ -462,8 +463,8 @@ static int is_misshapen(const sis_task *t, const sis_net_shape *s, const sis_dat
     return rank > 1 && sis__dims_fit(shape, rank, s->dims, s->rank, fit) != SIS_OK;
 }
 
-/* Does it not fit what the model says it takes? Models elsewhere may take other numbers of values than their shape
- * lets one think, and say so when they are asked. */
+/* 1 if it does not fit the model's declared input. Remote models may take other numbers of values
+ * than their shape suggests, and report errors themselves. */
 static int is_misfit(const sis_task *t, const sis_net_shape *s, const sis_data *data, size_t row) {
     size_t wanted = count_values(&t->encoding, s);
     if (wanted == 0)
@@ -475,7 +476,7 @@ static int is_misfit(const sis_task *t, const sis_net_shape *s, const sis_data *
     return is_other_size(s, data, row) || is_turned(t, s, data, row);
 }
 
-/* Refuse an example that is not of the form the model takes. */
+/* Refuse an example of the wrong form. */
 static int check_form(const sis_task *t, const sis_data *data, size_t row) {
     char found[2 * SIS__DIMS_TEXT], takes[2 * SIS__DIMS_TEXT], number[SIS_ID_SIZE];
     sis_net_shape s;
@@ -491,7 +492,7 @@ static int check_form(const sis_task *t, const sis_data *data, size_t row) {
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
-/* Where channel c of place p is. */
+/* Index of channel c of place p. */
 static size_t index_of(const layout *a, int first, size_t p, size_t c) {
     return first ? c * a->places + p : p * a->channels + c;
 }
@@ -500,7 +501,7 @@ static int is_kept(const layout *a) {
     return a->first == a->wanted_first || a->channels == 1;
 }
 
-/* Channels from where the data have them to where the model wants them. */
+/* Move channels from the data's position to the model's. */
 static int turn(const layout *a, double *values, size_t width) {
     double *as_read = (double *)sis__copy(values, width, sizeof *values);
     if (!as_read)
@@ -512,7 +513,7 @@ static int turn(const layout *a, double *values, size_t width) {
     return SIS_OK;
 }
 
-/* Which value each is that the model takes, of values that lie as the layout says. */
+/* For each value of the model, its index in the layout. */
 static void put_order(const layout *a, size_t width, int *order) {
     for (size_t v = 0; v < width; v++)
         order[v] = (int)v;
@@ -528,7 +529,7 @@ void sis__task_order(const sis_task *t, size_t row, size_t width, int *order) {
     put_order(&a, width, order);
 }
 
-/* Has the array these sizes, but for axes of 1? */
+/* 1 if the array has these sizes, ignoring axes of 1. */
 static int has_dims(const sis_array *array, const size_t *dims, size_t rank) {
     size_t at = 0;
     for (size_t d = 0; d < array->rank; d++) {
@@ -544,13 +545,13 @@ static int has_dims(const sis_array *array, const size_t *dims, size_t rank) {
     return at == rank;
 }
 
-/* The sizes of an example with its channels in front, and from the second on with them behind. */
+/* The shape of an example with channels first; from the second entry on, with channels last. */
 static void put_both(const layout *a, const size_t *shape, size_t rank, size_t dims[4]) {
     dims[0] = dims[rank] = a->channels;
     memcpy(dims + 1, shape + a->first, (rank - 1) * sizeof *dims);
 }
 
-/* Are its channels first? As the model wants them if its shape does not say so. */
+/* 1 if its channels are first; the model's order if its shape is ambiguous. */
 static int array_first(const layout *a, const size_t *shape, size_t rank, const sis_array *array) {
     size_t dims[4];
     put_both(a, shape, rank, dims);
@@ -558,7 +559,7 @@ static int array_first(const layout *a, const size_t *shape, size_t rank, const 
     return first && last ? a->first : first ? 1 : last ? 0 : a->wanted_first;
 }
 
-/* Has it the axes of an example, wherever its channels are? */
+/* 1 if it has the axes of an example, with channels first or last. */
 static int is_array_alike(const layout *a, const size_t *shape, size_t rank,
                           const sis_array *array) {
     size_t dims[4];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Examples to answers to records. sis_task_explain explains one example on the caller's thread;
- * sis_task_next lets a pool of threads run ahead and hands over their answers in order. A thread
- * loads an example, explains it and forgets it; the example is loaded again for its record, which
- * costs microseconds. So the values of examples that wait for a slow one before them need no memory.
+ * Explains examples and makes records. sis_task_explain runs on the caller's thread. sis_task_next
+ * lets a pool of threads run ahead and returns their answers in order. A thread loads an example,
+ * explains it and frees it. The example is loaded again for its record, which takes microseconds,
+ * so examples that wait for a slow one before them use no memory for values.
  */
 #include <math.h>
 #include <pthread.h>
@@ -36,11 +36,11 @@ int sis__task_check_examples(const sis_task *t, const size_t *which, size_t n) {
 
 /* ---- Handles of the model ------------------------------------------------------------------ */
 
-/* The model once for each example that is explained at the same time. */
+/* One handle of the model for each example that is explained at the same time. */
 struct sis__task_handles {
-    sis_model *models; /* (n) the first is the task's own */
+    sis_model *models; /* (n) the first is the task's */
     int n;
-    int *idle; /* (n_idle) which of them nobody uses */
+    int *idle; /* (n_idle) unused handles */
     int n_idle;
     pthread_cond_t given_back;
 };
@@ -113,7 +113,7 @@ static void give_back(sis_task *t, int handle) {
 
 /* ---- One example --------------------------------------------------------------------------- */
 
-/* A collection that says why there is none. */
+/* A collection of status error. */
 static int fail_softly(const char *message, size_t n_features, sis_rationale *found) {
     *found = (sis_rationale){.collection = {.status = SIS_STATUS_ERROR,
                                             .n_features = n_features,
@@ -125,25 +125,25 @@ static int fail_softly(const char *message, size_t n_features, sis_rationale *fo
     return found->collection.message ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* How many features an example has, for what is said of one that failed. */
+/* The number of features of an example that failed, for its record. */
 static size_t count_features(const sis_example *e) {
     long n = sis_input_features(&e->input);
     return n > 0 ? (size_t)n : 0;
 }
 
-/* Is it a failure for this example alone? */
+/* 1 if the failure concerns only this example. */
 static int is_soft(const sis_task *t, int error) {
     return error == SIS_E_NAN || error == SIS_E_UNSTABLE ||
            (error == SIS_E_MODEL && t->opt.answer.keep_going);
 }
 
-/* Load example i and explain it. What the model cannot answer is a collection of status error. On
- * failure nothing needs a release. */
+/* Load example i and explain it. If the model fails for it, the collection has status error. On
+ * failure nothing needs to be released. */
 static int answer_with(const sis_task *t, size_t i, const sis_model *model, const sis_opt *opt,
                        sis_example *e, sis_rationale *found) {
     char said[512];
     int error = sis__task_load(t, i, model, SIZE_MAX, e);
-    if (is_soft(t, error)) { /* of the scores that tell which output is highest */
+    if (is_soft(t, error)) { /* of the scores that select the highest output */
         snprintf(said, sizeof said, "%s", sis_error_detail());
         error = sis__task_load(t, i, model, 0, e);
         if (error == SIS_OK)
@@ -163,14 +163,14 @@ static int answer_with(const sis_task *t, size_t i, const sis_model *model, cons
     return error;
 }
 
-/* An example under way, as the task's progress sees it. */
+/* An example in progress. */
 typedef struct {
     sis_task *task;
-    size_t evaluations; /* of it, as far as they were counted */
-    int only_counts;    /* another thread tells */
+    size_t evaluations; /* counted so far */
+    int only_counts;    /* another thread reports progress */
 } reporter;
 
-/* Tell the caller's function how far the task is; nonzero: stop. The lock is held. */
+/* Call the caller's progress function; nonzero: stop. The lock is held. */
 static int tell(sis_task *t) {
     const sis_opt *opt = &t->opt.answer.search;
     return opt->progress && sis__is_due(&t->run.told, opt->progress_every)
@@ -192,7 +192,7 @@ static int report(void *ctx, const sis_progress *p) {
     return stop;
 }
 
-/* What explaining needs: examples, a decision, and handles. */
+/* Prepare examples, decision and handles. */
 static int prepare(sis_task *t) {
     sis_opt search = t->opt.answer.search;
     if (!t->source.data)
@@ -204,7 +204,7 @@ static int prepare(sis_task *t) {
     return wrong ? sis__fail(SIS_E_ARGUMENT, "%s", wrong) : prepare_handles(t);
 }
 
-/* An example and what was found for it. */
+/* An example and its result. */
 typedef struct {
     sis_example example;
     sis_rationale found;
@@ -223,7 +223,7 @@ static int find_answer(sis_task *t, size_t i, int only_counts, answer *out) {
     opt.threshold = t->threshold;
     opt.progress = report;
     opt.progress_ctx = &r;
-    opt.progress_every = 0; /* each answer of the model asks whether the task was cancelled */
+    opt.progress_every = 0; /* check for cancellation at each prediction */
     opt.memory /= (size_t)t->run.handles->n;
     opt.memory = opt.memory < MIN_MEMORY ? MIN_MEMORY : opt.memory;
     int handle = take_handle(t);
@@ -260,7 +260,7 @@ static void make_key(void) {
     lent_error = pthread_key_create(&lent_key, free_lent);
 }
 
-/* This thread's, which is made if it has none; NULL: no memory. */
+/* The entry of this thread, created if needed; NULL: no memory. */
 static lent *own_lent(void) {
     pthread_once(&lent_once, make_key);
     lent *l = lent_error ? NULL : (lent *)pthread_getspecific(lent_key);
@@ -274,7 +274,7 @@ static lent *own_lent(void) {
     return l;
 }
 
-/* This thread has borrowed nothing of the task any more. */
+/* End this thread's loan from the task. */
 static void end_loan(const sis_task *t) {
     pthread_once(&lent_once, make_key);
     lent *l = lent_error ? NULL : (lent *)pthread_getspecific(lent_key);
@@ -303,18 +303,18 @@ int sis_task_explain(sis_task *t, size_t i, sis_record *record) {
 /* ---- Ahead of the caller ------------------------------------------------------------------- */
 
 enum {
-    ROOM = 64, /* answers that wait for the caller, before threads wait too */
+    ROOM = 64, /* answers that may wait for the caller before threads block */
     TELL_NANOSECONDS = 50000000
 };
 
-/* The examples of sis_task_next, numbered from 0 in their order: k is example_of(k). */
+/* The queue of sis_task_next, numbered from 0: k is example_of(k). */
 struct sis__task_ahead {
-    size_t n, given, taken; /* given: to threads; taken: by the caller */
+    size_t n, given, taken; /* given: started by threads; taken: returned to the caller */
     answer **answers;       /* (n) found and not taken */
-    size_t failed;          /* the first that failed; n: none */
+    size_t failed;          /* the first failure; n: none */
     int error;              /* why */
     char message[1024];
-    int ending; /* nobody wants more */
+    int ending; /* stop: no more results are needed */
     answer now; /* of the record that the caller has borrowed */
     pthread_t *threads;
     int n_threads; /* 0: the caller's thread explains */
@@ -331,12 +331,12 @@ static void drop(answer *a) {
     free(a);
 }
 
-/* Has enough been found, and does it wait for the caller? */
+/* 1 if enough answers wait for the caller. */
 static int is_full(const sis__task_ahead *a) {
     return a->given - a->taken >= ROOM && a->answers[a->taken];
 }
 
-/* The next example; n: there is nothing to do any more. */
+/* The next example; n: nothing left to do. */
 static size_t begin_one(sis_task *t) {
     sis__task_ahead *a = t->run.ahead;
     pthread_mutex_lock(&t->run.lock);
@@ -362,7 +362,7 @@ static void end_one(sis_task *t, size_t k, int error, answer *found) {
     pthread_mutex_unlock(&t->run.lock);
 }
 
-/* Explain number k. A thread of the task keeps what was found, and which output it is about. */
+/* Explain number k. A thread of the pool keeps the result and its output. */
 static void explain_one(sis_task *t, size_t k, int ahead) {
     answer *found = SIS_NEW(answer, 1);
     int error = found ? SIS_OK : SIS_E_NOMEM;
@@ -436,12 +436,12 @@ static void wait_a_little(sis_task *t) {
     until.tv_nsec += TELL_NANOSECONDS;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
-    pthread_cond_broadcast(&t->run.ahead->changed); /* what is missing makes room */
+    pthread_cond_broadcast(&t->run.ahead->changed); /* a missing answer frees a slot */
     pthread_cond_timedwait(&t->run.ahead->changed, &t->run.lock, &until);
 }
 
-/* Progress is told by the caller's thread, which has nothing else to do: signals of programs come
- * there. The lock is held. */
+/* The caller's thread reports progress while it waits: signal handlers of programs run there. The
+ * lock is held. */
 static void wait_for_next(sis_task *t) {
     sis__task_ahead *a = t->run.ahead;
     do {
@@ -452,7 +452,7 @@ static void wait_for_next(sis_task *t) {
     } while (a->taken < a->failed && !a->answers[a->taken]);
 }
 
-/* The next answer in order becomes the caller's: 1; 0: there are no more; or the failure, once. */
+/* Move the next answer to the caller: 1; 0: no more; or the failure, once. */
 static int take_next(sis_task *t) {
     sis__task_ahead *a = t->run.ahead;
     answer *next = NULL;
@@ -462,7 +462,7 @@ static int take_next(sis_task *t) {
     if (a->taken < a->failed) {
         next = a->answers[a->taken];
         a->answers[a->taken++] = NULL;
-        if (a->given - a->taken <= ROOM / 2) /* for threads that wait: not at each answer */
+        if (a->given - a->taken <= ROOM / 2) /* wake waiting threads, but not at each answer */
             pthread_cond_broadcast(&a->changed);
         got = 1;
     } else if (a->error != SIS_OK) {
@@ -477,7 +477,7 @@ static int take_next(sis_task *t) {
     return got;
 }
 
-/* Examples that threads have explained are loaded again. */
+/* Load an example again that a thread has explained. */
 static int load_again(sis_task *t, sis_record *record) {
     sis__task_ahead *a = t->run.ahead;
     size_t output = a->now.example.input.output;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which values are a feature, and what features are called where all examples share them.
+ * Maps values to features, and names features that all examples share.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -36,8 +36,8 @@ int sis__task_same_widths(const sis_task *t, const char *option, size_t *width) 
 
 /* ---- Maps ---------------------------------------------------------------------------------- */
 
-/* Values that differ only along `axis` of an example's shape belong together. The shape is that of
- * the data, whichever way round the model takes them. */
+/* Values that differ only along `axis` of an example's shape are one feature. The shape is that of
+ * the data, in whatever order the model takes them. */
 static int map_by_axis(sis_task *t, const char *text, size_t n) {
     size_t rank, after = 1, row = sis__task_row(&t->source, 0);
     const size_t *shape = sis_data_shape(t->source.data, row, &rank);
@@ -60,7 +60,7 @@ static int map_by_axis(sis_task *t, const char *text, size_t n) {
     return SIS_OK;
 }
 
-/* The map of a file, whose values lie as its shape says. */
+/* Read the map from a file, in the layout of its shape. */
 static int map_by_file(sis_task *t, const char *path, size_t n) {
     sis_array array = {0};
     int *map = NULL, *order = SIS_NEW_RAW(int, n);
@@ -111,10 +111,10 @@ static int find_map(sis_task *t, const char *text) {
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
-/* The names of values and the features that these are of, of every example. */
+/* Names and features of the values, the same for every example. */
 typedef struct {
     const char *const *names; /* (n_values) */
-    const int *feature_of;    /* NULL: each is its own */
+    const int *feature_of;    /* NULL: each value is a feature */
     size_t n_values;
 } naming;
 
@@ -123,7 +123,7 @@ static int feature_at(const naming *x, size_t v) {
     return x->feature_of ? x->feature_of[v] : (int)v;
 }
 
-/* For each feature its name as far as the names of all its values share it. */
+/* For each feature the common part of the names of its values. */
 static int share_names(const sis__task_features *f, const naming *x, char **shared) {
     size_t *ends = SIS_NEW(size_t, f->n); /* 1 + length; 0: a single value */
     int error = ends ? SIS_OK : SIS_E_NOMEM;
@@ -145,7 +145,7 @@ static int share_names(const sis__task_features *f, const naming *x, char **shar
     return error;
 }
 
-/* Of names sorted by name, those at the front that are alike. */
+/* The number of equal names at the front of a sorted list. */
 static size_t count_alike(const sis__ids *ids, size_t from) {
     size_t n = 1;
     while (from + n < ids->n && strcmp(ids->items[from].id, ids->items[from + n].id) == 0)
@@ -153,7 +153,7 @@ static size_t count_alike(const sis__ids *ids, size_t from) {
     return n;
 }
 
-/* Take the short names that are no other feature's, short or long. all (2n): short, then long. */
+/* Use short names that no other feature has, short or long. all (2n): short, then long. */
 static int take_short(sis__task_features *f, char **all) {
     size_t n = f->n;
     sis__ids ids;
@@ -163,7 +163,7 @@ static int take_short(sis__task_features *f, char **all) {
         more = count_alike(&ids, i);
         for (size_t j = i; j < i + more; j++)
             others += ids.items[j].at % n != k;
-        if (others > 0) /* all that would be called so keep their long names */
+        if (others > 0) /* all features with this short name keep their long names */
             for (size_t j = i; j < i + more; j++)
                 if (ids.items[j].at < n)
                     all[n + ids.items[j].at] = NULL;
@@ -175,10 +175,10 @@ static int take_short(sis__task_features *f, char **all) {
     return error;
 }
 
-/* Call features what the names of their values share, "housing" for housing=own and housing=rent,
- * unless another is or would be called that. */
+/* Name features by the common part of their values' names, "housing" for housing=own and
+ * housing=rent, unless the name is ambiguous. */
 static int shorten_names(sis__task_features *f, const naming *x) {
-    char **all = SIS_NEW(char *, 2 * f->n); /* what they share, and what they are called */
+    char **all = SIS_NEW(char *, 2 * f->n); /* common parts, then full names */
     int error = all ? share_names(f, x, all) : SIS_E_NOMEM;
     for (size_t k = 0; error == SIS_OK && k < f->n; k++)
         all[f->n + k] = f->names[k];
@@ -190,7 +190,7 @@ static int shorten_names(sis__task_features *f, const naming *x) {
     return error;
 }
 
-/* Names of features from names of values, which are kept too if they say more. */
+/* Names of features from names of values, which are kept too if they are more specific. */
 static int take_names(sis__task_features *f, const naming *x, const char *const *features) {
     f->names = SIS_NEW(char *, f->n);
     if (!f->names)
@@ -210,7 +210,7 @@ static int take_names(sis__task_features *f, const naming *x, const char *const 
     return error;
 }
 
-/* The names of features, where examples do not have their own. */
+/* The names of features if examples do not have their own. */
 static int name_features(sis_task *t) {
     const sis_data *data = t->source.data;
     naming x = {.names = sis_data_names(data), .feature_of = t->features.map};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Values for further inputs of a network, NAME=FILE or NAME=NUMBER, as tensors for sis_model_open.
+ * Reads values of further network inputs, NAME=FILE or NAME=NUMBER, as tensors for sis_model_open.
  */
 #include <math.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 #include "base/number.h"
 #include "task/task.h"
 
-/* Floats hold whole numbers up to 2^24 only, integers all that doubles do. */
+/* Floats hold integers up to 2^24 only; int64 holds all integers that doubles hold. */
 static int are_whole(const double *v, size_t n) {
     const double max = 9007199254740992; /* 2^53 */
     for (size_t k = 0; k < n; k++)
@@ -24,7 +24,7 @@ static int are_whole(const double *v, size_t n) {
     return 1;
 }
 
-/* Numbers as the tensor's data; the input makes of them what it takes. */
+/* Store numbers as the tensor's data; the network converts them to the type of the input. */
 static int put_numbers(const double *v, size_t n, sis_net_tensor *t) {
     t->type = are_whole(v, n) ? SIS_NET_INTS : SIS_NET_FLOATS;
     int64_t *whole = t->type == SIS_NET_INTS ? SIS_NEW(int64_t, n + 1) : NULL;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is promised of subsets, and which decision has to stay: the options --guarantee, --domain and
- * --keep, and for every value of everything else (`all`) what one example is asked and how its record
- * is checked. sis/prove.h does the proving.
+ * The options --guarantee, --domain and --keep. For guarantees over all values (`all`), sets up the
+ * proof for an example (sis/prove.h) and checks records.
  */
 #include <math.h>
 #include <stdint.h>
@@ -65,7 +64,7 @@ static int check_all(const sis_task_opt *o) {
     return SIS_OK;
 }
 
-/* What only contrasts have. */
+/* Options that only contrasts have. */
 static int check_contrast(const sis_task_opt *o, int proved) {
     const char *option = o->question.units      ? "--units"
                          : o->question.fixed    ? "--fixed"
@@ -99,13 +98,13 @@ int sis__task_guarantee_check(const sis_task_opt *o, sis__task_guarantee *g) {
     int masked = o->question.mask || sis__task_has_prompts(o);
     if (!error && strcmp(o->answer.method, "contrast") == 0 && !masked &&
         g->asked.kind == SIS_GUARANTEE_MASK)
-        g->asked.kind = SIS_GUARANTEE_ALL; /* what a change can do is asked of every value */
+        g->asked.kind = SIS_GUARANTEE_ALL; /* contrasts consider every value */
     if (!error && o->question.smallest && g->asked.kind != SIS_GUARANTEE_ALL)
         error = sis__fail(SIS_E_OPTION, "--smallest needs --guarantee all");
     if (!error && g->asked.kind == SIS_GUARANTEE_CHANCE)
         error = check_chance(o, &g->asked);
     int only_audits =
-        !o->question.threshold && !g->keep_class; /* records say what they guarantee */
+        !o->question.threshold && !g->keep_class; /* records state their guarantee */
     if (!error && o->question.domain && !only_audits && g->asked.kind != SIS_GUARANTEE_ALL)
         error = sis__fail(SIS_E_OPTION, "--domain needs --guarantee all or --method contrast");
     if (!error && g->asked.kind == SIS_GUARANTEE_ALL)
@@ -124,7 +123,7 @@ static void domain_release(sis__task_domain *d) {
     *d = (sis__task_domain){0};
 }
 
-/* The smallest and the largest value of each column of a data set, and whether it may be missing. */
+/* The range of each column of a data set, and whether it may be missing. */
 static int take_range(const sis_task *t, const char *path, size_t width, sis__task_domain *d) {
     sis__task_donors from;
     int error = sis__task_donors_open(t, "--domain", path, width, &from);
@@ -136,7 +135,7 @@ static int take_range(const sis_task *t, const char *path, size_t width, sis__ta
     d->missing = SIS_NEW(unsigned char, width);
     error = row && d->low && d->high && d->missing ? SIS_OK : SIS_E_NOMEM;
     for (size_t v = 0; !error && v < width; v++)
-        d->low[v] = d->high[v] = NAN; /* fmin and fmax pass over it */
+        d->low[v] = d->high[v] = NAN; /* fmin and fmax ignore NaN */
     for (size_t i = 0; !error && i < sis_data_count(from.data); i++) {
         error = sis__task_encode(t, from.data, i, width, row, NULL);
         for (size_t v = 0; !error && v < width; v++) {
@@ -184,7 +183,7 @@ static int domain_read(const sis_task *t, const char *text, size_t width, sis__t
 
 /* ---- Distances of contrasts --------------------------------------------------------------------- */
 
-/* The feature of a name of n bytes; -1: there is none. */
+/* The feature with a name of n bytes; -1: none. */
 static int find_feature(const sis_task *t, const char *name, size_t n) {
     for (size_t f = 0; t->features.names && f < t->features.n; f++)
         if (strncmp(t->features.names[f], name, n) == 0 && !t->features.names[f][n])
@@ -192,7 +191,7 @@ static int find_feature(const sis_task *t, const char *name, size_t n) {
     return -1;
 }
 
-/* Which feature each value belongs to (width). */
+/* The feature of each value (width). */
 static int feature_map(const sis_task *t, size_t width, int *map) {
     size_t row = sis__task_row(&t->source, 0);
     for (size_t v = 0; v < width; v++)
@@ -238,7 +237,7 @@ static int take_entries(sis_task *t, const char *option, const char *list, const
     return error;
 }
 
-/* How far values lie apart in the data of the domain, else in the examples. */
+/* Standard deviations in the data of the domain, else in the examples. */
 static int take_spread(const sis_task *t, size_t width) {
     const char *domain = t->opt.question.domain;
     sis__task_donors from = {.data = t->source.data};
@@ -314,7 +313,7 @@ int sis__task_guarantee_begin(sis_task *t) {
     return error || !t->method.contrast ? error : contrast_begin(t, width);
 }
 
-/* What `like` could not prepare without examples, the task prepares itself. */
+/* Prepares what `like` could not prepare without examples. */
 void sis__task_guarantee_share(const sis__task_guarantee *like, sis__task_guarantee *g) {
     *g = *like;
     g->shared_prover = g->prover != NULL;
@@ -334,8 +333,8 @@ void sis__task_guarantee_release(sis__task_guarantee *g) {
 
 /* ---- One example ----------------------------------------------------------------------------- */
 
-/* The box of a ball around an example: low (n), then high (n). A value that is nowhere near the range
- * of all values stays as it is. NULL: no memory. */
+/* The box of a ball around an example: low (n), then high (n). A value far outside the range of all
+ * values keeps its value. NULL: no memory. */
 static double *make_ball(const sis_input *in, const sis__task_domain *d) {
     double *box = SIS_NEW_RAW(double, 2 * in->n_values);
     for (size_t v = 0; box && v < in->n_values; v++) {
@@ -347,11 +346,11 @@ static double *make_ball(const sis_input *in, const sis__task_domain *d) {
     return box;
 }
 
-/* Options of a proof about an example. *box is to be freed. */
+/* Options of a proof about an example. The caller frees *box. */
 static int proof_options(const sis__task_domain *d, const sis_input *in, sis_prove_opt *opt,
                          double **box) {
     *box = NULL;
-    if (!d->known) /* never a box of zeros, in which everything holds */
+    if (!d->known) /* a box of zeros would make everything hold */
         return sis__fail(SIS_E_ARGUMENT,
                          "--guarantee all needs --domain any, data:FILE or ball:E for "
                          "this model");
@@ -435,7 +434,7 @@ static int audit_proof(void *ctx, size_t i, int worker) {
     opt.threshold = r->question.threshold;
     opt.below = r->question.below;
     opt.keep_class = r->question.keep != NULL;
-    opt.tries = 4096; /* an adversary that takes its time */
+    opt.tries = 4096; /* a thorough adversary */
     opt.counterexamples = t->opt.audit.counterexamples;
     opt.contrast = strcmp(r->question.method, "contrast") == 0;
     opt.seed = 2;
@@ -447,8 +446,8 @@ static int audit_proof(void *ctx, size_t i, int worker) {
     return error;
 }
 
-/* The domain of an audit: that of the records. They are data, so a file that they name is opened only
- * if the caller names it too, or says where it is now. */
+/* The domain of an audit is that of the records. Records are untrusted, so a file that they name is
+ * opened only if the caller names it too, or gives its new path. */
 static int audited_domain(const sis_task *t, const char **domain) {
     const char *own = t->opt.question.domain;
     if (!*domain || strncmp(*domain, "data:", 5) != 0)
@@ -464,8 +463,8 @@ static int audited_domain(const sis_task *t, const char **domain) {
     return SIS_OK;
 }
 
-/* A file of the domain has to be the one that the records were made with, if they say which: within
- * other values their claims are other claims. */
+/* The domain's file must be the one that the records were made with, if they say which: other
+ * values make other claims. */
 static int check_domain_file(const char *domain, const sis_record *records, size_t n) {
     char digest[SIS__SHA256_TEXT];
     int error = SIS_OK;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * One example as the model is asked about it, made when its turn comes; and the record of what was
- * found, the one place where records of examples are made.
+ * Loads one example, encoded for the model, and makes its record.
  */
 #include <math.h>
 #include <stdint.h>
@@ -95,7 +94,7 @@ static int load_mask(const sis_task *t, sis_example *e) {
     return e->own->mask ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* The output with the highest score, where that is meant. */
+/* Find the output with the highest score, if that is explained. */
 static int load_output(const sis_task *t, const sis_model *model, sis_example *e) {
     if (t->outputs.fixed != SIZE_MAX) {
         e->input.output = t->outputs.fixed;
@@ -143,7 +142,7 @@ int sis_task_load(const sis_task *t, size_t i, sis_example *out) {
 
 /* ---- Records ------------------------------------------------------------------------------- */
 
-/* Texts are as many values as they have become. */
+/* The shape of a text is its number of values. */
 static const size_t *record_shape(const sis_task *t, sis_example *e, size_t *rank) {
     if (!t->encoding.texts)
         return sis__task_shape(t, e->row, e->own->dims, rank);
@@ -152,7 +151,7 @@ static const size_t *record_shape(const sis_task *t, sis_example *e, size_t *ran
     return e->own->dims;
 }
 
-/* What an example is: its kind, and what it takes to draw it. */
+/* Describe an example in its record: kind, values, names. */
 static void describe(const sis_task *t, sis_example *e, sis_record *r) {
     const sis_net *net = t->encoding.net;
     const sis_data *data = t->source.data;
@@ -162,7 +161,7 @@ static void describe(const sis_task *t, sis_example *e, sis_record *r) {
     r->drawing.label = sis_data_label(data, e->row);
     r->drawing.columns = sis_data_kept(data, e->row);
     if (!t->encoding.pieces.items &&
-        !t->encoding.prompts.items) { /* numbers of pieces say nothing */
+        !t->encoding.prompts.items) { /* numbers of pieces are meaningless in records */
         r->drawing.shape = record_shape(t, e, &r->drawing.rank);
         r->drawing.values = e->input.values;
         r->drawing.n_values = e->input.n_values;
@@ -203,7 +202,7 @@ void sis_task_record(const sis_task *t, sis_example *e, const sis_rationale *fou
                       .question.n_outputs = t->model.n_outputs,
                       .question.below = t->opt.answer.search.below,
                       .question.threshold = t->threshold,
-                      .has_row = !t->alike, /* of a request its number says nothing */
+                      .has_row = !t->alike, /* numbers of examples in a request are meaningless */
                       .row = e->row};
     if (output < t->outputs.n)
         r->question.target_label = t->outputs.labels[output];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a missing feature looks like, for every kind of model and input: one value for all, or rows
- * as wide as the examples, made once of a file, of another data set or of the model's own mask.
+ * Masks for every kind of model and input: one value for all, or rows as wide as the examples, made
+ * once from a file, another data set or the model's own mask.
  */
 #include <math.h>
 #include <stdint.h>
@@ -23,7 +23,7 @@ int sis__task_mask_fill(sis_task *t, double value) {
     return SIS_OK;
 }
 
-/* Room for n samples of the examples' width. */
+/* Allocate n samples of the examples' width. */
 static int make_rows(sis_task *t, size_t n, size_t width) {
     t->mask = (sis__task_mask){.ready = 1, .n_samples = n, .width = width};
     if (n > SIZE_MAX / sizeof(double) / (width ? width : 1))
@@ -34,8 +34,8 @@ static int make_rows(sis_task *t, size_t n, size_t width) {
 
 /* ---- Another data set ---------------------------------------------------------------------- */
 
-/* Columns are found by name. Those of ids and labels, which are no features, may be there or
- * not; texts may be in a file without columns. */
+/* Columns are found by name. Columns of ids and labels, which are no features, may be absent; texts
+ * may be in a file without columns. */
 static int read_beside(const char *path, const sis_data_opt *wanted, sis_data **out) {
     int error = SIS_E_ARGUMENT;
     for (int without = 0; error == SIS_E_ARGUMENT && without < 16; without++) {
@@ -53,7 +53,7 @@ static int read_beside(const char *path, const sis_data_opt *wanted, sis_data **
     return error;
 }
 
-/* Are the columns those of the input, in the same order? Yes if either has no names. */
+/* 1 if the columns are those of the input, in the same order, or either has no names. */
 static int same_columns(const sis_data *a, const sis_data *b) {
     const char *const *names = sis_data_names(a), *const *others = sis_data_names(b);
     size_t n = sis_data_width(a, 0);
@@ -65,7 +65,7 @@ static int same_columns(const sis_data *a, const sis_data *b) {
     return sis_data_width(b, 0) == n;
 }
 
-/* A data set with the columns of the input. Found by name where they are not simply the same. */
+/* Read a data set with the columns of the input, found by name if they are not the same. */
 static int read_columns(const sis_task *t, const char *option, const char *path, sis_data **out) {
     const sis_data *data = t->source.data;
     sis_data_opt opt = t->encoding.read;
@@ -108,7 +108,7 @@ int sis__task_donors_open(const sis_task *t, const char *option, const char *pat
     return error;
 }
 
-/* A masked category is one that exists: the most frequent, of those that are there. */
+/* A masked category must exist: use the most frequent one. */
 static int choose_categories(const sis_task *t, double *mean) {
     const sis_data *data = t->source.data;
     size_t width = sis_data_width(data, sis__task_row(&t->source, 0));
@@ -160,7 +160,7 @@ size_t sis__task_deck_name(const char *mask) {
 
 /* ---- Hot decks ----------------------------------------------------------------------------- */
 
-/* The first example that has features: where they lie is where those of the deck are looked for. */
+/* The first example with features: its layout is that of the deck's examples. */
 static int find_like(const sis_task *t, sis_example *like) {
     int error = SIS_OK;
     for (size_t i = 0; error == SIS_OK && i < t->source.n; i++) {
@@ -199,8 +199,8 @@ static int make_deck(const sis_task *t, size_t n, sis_deck_kind kind, sis__task_
     return sis_deck_new(d->inputs, n, kind, &d->deck);
 }
 
-/* The values of those that may lend: *n rows. One with an absent value may not if such examples are
- * left out. */
+/* The values of the donors: *n rows. Examples with missing values are skipped if such examples are
+ * dropped. */
 static int load_donors(const sis_task *t, const sis__task_donors *d, double *rows, size_t *n) {
     int error = SIS_OK, missing = 0;
     *n = 0;
@@ -268,7 +268,7 @@ static int mask_file(sis_task *t, const char *path, size_t width) {
     return error;
 }
 
-/* The share that each value of a feature has of one. */
+/* Set each value of a feature to 1 / (number of its values). */
 static int share_out(sis_task *t, const int *feature_of, size_t n) {
     size_t *sizes = SIS_NEW(size_t, n);
     int error = sizes ? make_rows(t, 1, n) : SIS_E_NOMEM;
@@ -282,7 +282,7 @@ static int share_out(sis_task *t, const int *feature_of, size_t n) {
     return error;
 }
 
-/* Each value of a feature the same share of one: a base that may be any. */
+/* The same for all features: an unknown base. */
 static int mask_uniform(sis_task *t) {
     sis_example first = {0};
     int error = sis__task_load_values(t, sis__task_row(&t->source, 0), &first);
@@ -298,7 +298,7 @@ static int mask_uniform(sis_task *t) {
     return error;
 }
 
-/* A masked value is a missing one, for models that know what to do with it. */
+/* Masked values are NaN, for models that support missing values. */
 static int mask_missing(sis_task *t) {
     if (!t->model.missing)
         return sis__fail(SIS_E_OPTION, "--mask missing needs a model that takes missing values, "
@@ -306,7 +306,7 @@ static int mask_missing(sis_task *t) {
     return sis__task_mask_fill(t, NAN);
 }
 
-/* The mask that the model carries. */
+/* The model's own mask. */
 static int mask_own(sis_task *t, size_t width) {
     size_t n = 0;
     const float *own = t->encoding.net ? sis_net_mask(t->encoding.net, &n) : NULL;
@@ -330,7 +330,7 @@ static int mask_own(sis_task *t, size_t width) {
 
 /* ---- By name ------------------------------------------------------------------------------- */
 
-/* A base that may be any: what DNA looks like when it is missing, whatever its length. */
+/* The default mask of DNA of any length: an unknown base. */
 static int is_unknown_base(const sis_task *t, const char *text) {
     size_t n;
     const sis_net *net = t->encoding.net;
@@ -339,7 +339,7 @@ static int is_unknown_base(const sis_task *t, const char *text) {
     return strcmp(text, "uniform") == 0 || (!*text && !(net && sis_net_mask(net, &n)));
 }
 
-/* Is it NAME:FILE, or NAME alone where there is a background? *file is then "". */
+/* 1 if it is NAME:FILE, or NAME alone with a background; then *file is "". */
 static int is_of_data(const sis_task *t, const char *text, const char *name, const char **file) {
     size_t n = strlen(name);
     if (strncmp(text, name, n) != 0)
@@ -378,13 +378,13 @@ static int mask_by_name(sis_task *t, const char *text, size_t width) {
                      text);
 }
 
-/* Does every value look alike when it is missing? */
+/* 1 if all values have the same mask. */
 static int is_constant(const char *text) {
     return strcmp(text, "zero") == 0 || strcmp(text, "missing") == 0 ||
            strncmp(text, "value:", 6) == 0;
 }
 
-/* The mask of a task that this one is like. */
+/* Check the mask of the task from which this one is derived. */
 static int check_shared(const sis_task *t) {
     size_t width;
     int any = t->mask.constant || t->mask.blur > 0;
@@ -395,8 +395,8 @@ static int check_shared(const sis_task *t) {
     return error;
 }
 
-/* Where nothing is said and the network carries no mask: the tokenizer's token for it, by name, so
- * that records have it. */
+/* Without --mask and a mask of the network, use the tokenizer's mask token, by name, so that
+ * records contain it. */
 static int mask_by_tokenizer(sis_task *t) {
     size_t n;
     sis__buf text;
@@ -424,7 +424,7 @@ int sis__task_mask_begin(sis_task *t) {
     }
     if (error != SIS_OK)
         return error;
-    if (!t->source.data) /* of tokens it can be known already */
+    if (!t->source.data) /* the mask of tokens may already be known */
         return t->encoding.token ? sis__task_mask_token(t, text) : SIS_OK;
     if (t->encoding.prompts.items)
         return sis__task_mask_fill(t, 0);
@@ -440,7 +440,7 @@ int sis__task_mask_begin(sis_task *t) {
         return sis__task_mask_fill(t, 0.25);
     if (strncmp(text, "blur:", 5) == 0)
         return sis__task_mask_blur(t, text + 5);
-    if (is_constant(text)) /* for examples of any width */
+    if (is_constant(text)) /* valid for examples of any width */
         return mask_by_name(t, text, 0);
     error = sis__task_same_widths(t, "--mask", &width);
     return error == SIS_OK ? mask_by_name(t, text, width) : error;

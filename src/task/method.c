@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How to explain: whether the options of the methods beside SIS fit each other, what they mean for
- * each example, and what is taken from earlier results: lengths, and orders that were found before.
+ * Options of the explanation methods: checks of their combinations, parameters for each example,
+ * and lengths and orders from earlier results.
  */
 #include <math.h>
 #include <stdint.h>
@@ -46,7 +46,7 @@ static int find_constraint(const char *name, sis__task_method *m) {
                      name);
 }
 
-/* Options of one method that are given with another. */
+/* Options of one method given with another. */
 static int check_strays(const sis_task_opt *o) {
     sis_method_opt def;
     sis_method_opt_init(&def);
@@ -65,7 +65,7 @@ static int check_strays(const sis_task_opt *o) {
     return SIS_OK;
 }
 
-/* Options that fit some methods and constraints only. */
+/* Options that only some methods and constraints have. */
 static int check_fit(const sis_task_opt *o, const sis__task_method *m) {
     sis_constraint constraint = m->how.constraint;
     int several = m->contrast || (!m->is_sis && m->how.method >= SIS_METHOD_GRADIENT);
@@ -113,7 +113,7 @@ int sis__task_method_check(const sis_task_opt *o, sis__task_method *m) {
 
 /* ---- Earlier results ----------------------------------------------------------------------- */
 
-/* Take from a record what is needed for example i. */
+/* Take the data for example i from a record. */
 typedef int taker(const sis_record *r, size_t i, sis__task_method *m);
 
 static int take_length(const sis_record *r, size_t i, sis__task_method *m) {
@@ -138,7 +138,7 @@ static int take_order(const sis_record *r, size_t i, sis__task_method *m) {
     return SIS_OK;
 }
 
-/* A file, what its records must be of, and which examples were in it already. */
+/* A results file, the requirements on its records, and the examples found in it. */
 typedef struct {
     const char *option, *path, *method;
     taker *take;
@@ -215,7 +215,7 @@ void sis__task_method_release(sis__task_method *m, size_t n) {
 
 /* ---- One example --------------------------------------------------------------------------- */
 
-/* Subsets of parts, then of the pixels in them. */
+/* Find subsets of parts, then of their pixels. */
 static int find_refined(const sis_task *t, const sis_example *e, const sis_model *model,
                         const sis_opt *opt, sis_rationale *out) {
     sis_example by_pixels = *e;
@@ -228,7 +228,7 @@ static int find_refined(const sis_task *t, const sis_example *e, const sis_model
     if (error == SIS_OK)
         error = t->method.is_sis ? sis_collect(model, &parts, opt, &out->collection)
                                  : sis_explain(model, &parts, opt, &t->method.how, out);
-    if (opt->time_limit > 0) /* what is left of it; some has to be, 0 is none */
+    if (opt->time_limit > 0) /* the remaining time; 0 would mean no limit */
         later.time_limit = fmax(1e-6, opt->time_limit - (sis__seconds() - began));
     if (error == SIS_OK)
         error = sis__task_refine(t, &by_pixels, model, &later, whole, out);
@@ -238,7 +238,7 @@ static int find_refined(const sis_task *t, const sis_example *e, const sis_model
     return error;
 }
 
-/* The direction of the decision, if that is the side on which the example lies. */
+/* Set the direction of the decision to the example's side of the threshold. */
 static int choose_side(const sis_task *t, const sis_example *e, const sis_model *model,
                        sis_opt *opt) {
     double score;
@@ -251,7 +251,8 @@ static int choose_side(const sis_task *t, const sis_example *e, const sis_model 
     return error;
 }
 
-/* Of prompts also the score without each subset, everything else kept. On failure nothing is left. */
+/* Prompts: also the score without each subset, everything else kept. On failure nothing is left to
+ * release. */
 static int score_without(const sis_task *t, const sis_example *e, const sis_model *model,
                          const sis_opt *opt, sis_rationale *out) {
     sis_collection *c = &out->collection;
@@ -267,7 +268,8 @@ static int score_without(const sis_task *t, const sis_example *e, const sis_mode
     for (size_t k = 0; error == SIS_OK && k < n; k++) {
         double *row = rows + k * width;
         memcpy(row, in->values, width * sizeof *row);
-        for (size_t i = 0; i < c->subsets[k].n; i++) /* the first value says which prompt it is */
+        for (size_t i = 0; i < c->subsets[k].n; i++) /* the first value is the number of the
+                                                        prompt */
             row[1 + c->subsets[k].features[i]] = in->mask[1 + c->subsets[k].features[i]];
         inputs[k] = *in;
         inputs[k].values = row;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which output of the model is explained: by label, by position, or the highest score of each
- * example. Where a model has labels, an integer is a label: labels 1 and 2 are not positions 1 and 2.
+ * Selects the explained output: by label, by position, or by the highest score of each example. If
+ * a model has labels, an integer is a label: labels 1 and 2 are not positions 1 and 2.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static int read_labels(sis_task *t) {
     return SIS_OK;
 }
 
-/* `"cat", "dog"` into `text`. 0: the model names none. */
+/* Write `"cat", "dog"` into `text`. 0: the model has no labels. */
 static int list_labels(const sis__task_outputs *o, char *text, size_t size) {
     enum { MAX = 10 };
     size_t used = 0, n = 0;

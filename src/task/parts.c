@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parts of pictures as features: cells of a grid, or superpixels (SLIC, Achanta et al. 2012), and how
- * what is found in parts is refined to pixels.
+ * Parts of images as features: cells of a grid, or superpixels (SLIC, Achanta et al. 2012), and
+ * their refinement to pixels.
  *
- * SLIC is k-means over place and colour where each centre looks only at pixels near it; parts that are
- * in pieces, or tiny, are then given to a neighbour. The same picture always gives the same parts.
+ * SLIC is k-means over place and colour in which each centre considers only nearby pixels.
+ * Disconnected or tiny parts are then merged into a neighbour. The result is deterministic.
  *
- * To refine, the parts of a subset are cut into quarters and the smallest number of these that is
- * enough is searched (quick), everything else being masked from the start; and so on until the
- * parts are pixels. A picture of 224 x 224 is explained to pixels with a few thousand questions.
+ * Refinement splits the parts of a subset into quarters and searches a minimal sufficient set of
+ * these (quick), with everything else masked, until the parts are pixels. An image of 224 x 224
+ * takes a few thousand evaluations.
  */
 #include <math.h>
 #include <stdint.h>
@@ -38,9 +38,9 @@ int sis__task_parts_read(const char *text, sis__task_features *f) {
     return SIS_OK;
 }
 
-/* ---- Pictures -------------------------------------------------------------------------------- */
+/* ---- Images -------------------------------------------------------------------------------- */
 
-/* An example as a picture. */
+/* An example as an image. */
 typedef struct {
     sis_raster at;
     const double *values;
@@ -75,7 +75,7 @@ static int open_picture(const sis_task *t, sis_example *e, picture *p) {
     return p->part ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* Parts of pixels -> parts of values. */
+/* Expand a map of pixels to a map of values. */
 static void spread(const picture *p, int *map) {
     for (size_t i = 0; i < pixels_of(p); i++)
         for (size_t c = 0; c < p->at.channels; c++)
@@ -83,7 +83,7 @@ static void spread(const picture *p, int *map) {
                 c * p->at.channel_step] = p->part[i];
 }
 
-/* About n parts in rows and columns as square as can be. */
+/* About n parts in rows and columns, as square as possible. */
 static void grid_of(const picture *p, size_t n, size_t *rows, size_t *columns) {
     double h = (double)p->at.rows, w = (double)p->at.columns;
     double side = sqrt((double)n * h / w);
@@ -114,9 +114,9 @@ typedef struct {
     const picture *p;
     centre *centres; /* (n) */
     size_t n;
-    double side;  /* of a part that is a square */
-    double scale; /* of colours: 1 over their range */
-    double *near; /* (pixels) distance to the centre it belongs to */
+    double side;  /* of a square part */
+    double scale; /* of colours: 1 / range */
+    double *near; /* (pixels) distance to its centre */
 } slic;
 
 static double distance(const slic *s, const centre *c, size_t pixel) {
@@ -129,7 +129,7 @@ static double distance(const slic *s, const centre *c, size_t pixel) {
     return d / (double)s->p->at.channels + 0.02 * (dy * dy + dx * dx) / (s->side * s->side);
 }
 
-/* Each centre takes the pixels around it that are nearer to it than to others. */
+/* Assign each pixel to the nearest centre around it. */
 static void assign(slic *s) {
     const sis_raster *at = &s->p->at;
     for (size_t i = 0; i < at->rows * at->columns; i++)
@@ -150,7 +150,7 @@ static void assign(slic *s) {
     }
 }
 
-/* Centres go to the mean of their pixels. */
+/* Move centres to the mean of their pixels. */
 static int move_centres(slic *s) {
     size_t *count = SIS_NEW(size_t, s->n);
     centre *sum = SIS_NEW(centre, s->n);
@@ -176,7 +176,7 @@ static int move_centres(slic *s) {
     return error;
 }
 
-/* The pixels that hang together with one of the same part: to `list`, numbered anew in `piece`. */
+/* List the connected pixels of the same part in `list`, with a new number in `piece`. */
 static size_t flood(const picture *p, size_t from, int *piece, int number, size_t *list) {
     size_t n = 1, columns = p->at.columns;
     list[0] = from;
@@ -195,8 +195,8 @@ static size_t flood(const picture *p, size_t from, int *piece, int number, size_
     return n;
 }
 
-/* Pieces become parts; those smaller than a quarter of a square go to the part before them, or the
- * one above. */
+/* Turn connected pieces into parts; pieces smaller than a quarter of a square join the part before
+ * them, or the one above. */
 static int join_pieces(const picture *p, double side) {
     size_t n = pixels_of(p), *list = SIS_NEW(size_t, n);
     int *piece = SIS_NEW_RAW(int, n), number = 0;
@@ -288,7 +288,7 @@ int sis__task_parts_load(const sis_task *t, sis_example *e, int pixels, int *map
 
 /* ---- Refining -------------------------------------------------------------------------------- */
 
-/* An example whose features are pixels, seen in parts that become smaller. */
+/* An example whose features are pixels, grouped into parts that become smaller. */
 typedef struct {
     const sis_task *t;
     const sis_model *model;
@@ -296,11 +296,11 @@ typedef struct {
     const sis_input *in; /* by pixels */
     const picture *p;
     size_t n;              /* pixels */
-    int *whole;            /* (n_values) the parts to begin with */
-    int *map;              /* (n_values) of the parts under way */
-    unsigned char *absent; /* (n + 1) parts that are masked */
-    unsigned char *kept;   /* (n) pixels of the parts that are enough */
-    int *part;             /* (n) the part of each pixel that is kept */
+    int *whole;            /* (n_values) the initial parts */
+    int *map;              /* (n_values) the current parts */
+    unsigned char *absent; /* (n + 1) masked parts */
+    unsigned char *kept;   /* (n) pixels of sufficient parts */
+    int *part;             /* (n) the part of each kept pixel */
     size_t evaluations;
 } refining;
 
@@ -308,7 +308,7 @@ typedef struct {
     size_t top, bottom, left, right, n;
 } box;
 
-/* The boxes around n parts. */
+/* Bounding boxes of n parts. */
 static void find_boxes(const refining *r, box *boxes, size_t n) {
     for (size_t k = 0; k < n; k++)
         boxes[k] = (box){.top = SIZE_MAX, .left = SIZE_MAX};
@@ -325,7 +325,7 @@ static void find_boxes(const refining *r, box *boxes, size_t n) {
     }
 }
 
-/* Cut the n parts that are kept into quarters: *count of them. 1 if each is a pixel already. */
+/* Split the n kept parts into quarters: *count of them. 1 if each is already a pixel. */
 static int quarter(refining *r, size_t n, size_t *count, int *done) {
     box *boxes = SIS_NEW(box, n);
     int *number = SIS_NEW_RAW(int, 4 * n);
@@ -352,7 +352,7 @@ static int quarter(refining *r, size_t n, size_t *count, int *done) {
     return error;
 }
 
-/* Feature of each value: its part, or the last one, which is masked. */
+/* Feature of each value: its part, or the last feature, which is masked. */
 static void map_parts(refining *r, size_t n) {
     for (size_t i = 0; i < r->n; i++)
         r->p->part[i] = r->kept[i] ? r->part[i] : (int)n;
@@ -377,7 +377,7 @@ static int search(refining *r, const sis_input *in, sis_rationale *out) {
     return sis__fail_unstable(NAN, NAN);
 }
 
-/* The kept parts become the subset. */
+/* Keep only the parts of the subset. */
 static int keep_parts(refining *r, const sis_subset *s, size_t n) {
     int *number = SIS_NEW_RAW(int, n + 1);
     if (!number)
@@ -394,7 +394,7 @@ static int keep_parts(refining *r, const sis_subset *s, size_t n) {
     return SIS_OK;
 }
 
-/* Pixels of parts that are enough, `n` of them, down to a minimal set of pixels. */
+/* Refine the pixels of `n` sufficient parts to a minimal set of pixels. */
 static int refine_subset(refining *r, size_t n, sis_subset *out) {
     for (;;) {
         size_t count;
@@ -408,7 +408,7 @@ static int refine_subset(refining *r, size_t n, sis_subset *out) {
         in.absent = r->absent;
         for (size_t i = 0; i < r->n && r->kept[i]; i++)
             if (i + 1 == r->n)
-                in.absent = NULL; /* there is no last one */
+                in.absent = NULL; /* there is no masked feature */
         error = search(r, &in, &found);
         if (error)
             return error;
@@ -422,7 +422,7 @@ static int refine_subset(refining *r, size_t n, sis_subset *out) {
     }
 }
 
-/* The pixels that are kept, in the order of their parts. */
+/* The kept pixels in the order of their parts. */
 static int list_pixels(const refining *r, sis_subset *out) {
     out->features = SIS_NEW(int, r->n);
     if (!out->features)
@@ -463,7 +463,7 @@ static int refine_all(refining *r, sis_collection *c) {
     return error;
 }
 
-/* The score of everything that is in no subset any more. */
+/* The score with all subsets masked. */
 static int judge_rest(refining *r, sis_collection *c) {
     size_t outputs = r->model->n_outputs, samples = r->in->n_samples ? r->in->n_samples : 1;
     double *row = SIS_NEW(double, r->in->n_values), *margins = SIS_NEW(double, outputs), rest = 0;

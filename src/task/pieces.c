@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Texts for models that are given them as they are: a child process or a server with a tokenizer of its own.
- * Each text is cut into pieces, one a word with the blanks and punctuation behind it, so that all
- * of them together are the text to the byte:
+ * Texts for models with their own tokenizer: a child process or a server. Each text is split into
+ * pieces, one word with the blanks and punctuation after it, so that the pieces concatenate to the
+ * text:
  *
  *     "A wonderful, moving film." -> "A " "wonderful, " "moving " "film."
  *
- * A value of an input is the number of a piece. A masked word is left out, or another stands in its
- * place. Piece 0 is none of them: 0 means padding to models that take words.
+ * A value of an input is the number of a piece. A masked word is left out or replaced by another.
+ * Piece 0 is unused, because 0 is padding in models that take words.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@
 #include "base/mem.h"
 #include "task/task.h"
 
-/* Where the pieces of each example begin, and behind the last how many there are; the texts, which
- * the model may ask for at any time, to `texts`. */
+/* Offsets of the pieces of each example, with the total at the end; copies the texts, which the
+ * model may need at any time, to `texts`. */
 static int count_pieces(const sis_data *data, size_t n, size_t *first, sis__buf *texts) {
     sis_words words = {0};
     int error = SIS_OK;
@@ -51,7 +51,7 @@ static int cut_texts(const sis_data *data, size_t n, const char *text, sis_piece
     return error;
 }
 
-/* Tell the model what values are numbers of. */
+/* Pass the pieces to the model. */
 static int tell(sis_task *t, size_t n) {
     const sis_piece *pieces = t->encoding.pieces.items;
     if (t->opt.model.take_texts)
@@ -68,7 +68,7 @@ int sis__task_pieces_begin(sis_task *t) {
     int error = p->first ? count_pieces(t->source.data, n, p->first, &p->texts) : SIS_E_NOMEM;
     if (error != SIS_OK)
         return error;
-    size_t all = p->first[n] + 1; /* and the one that stands for masked words */
+    size_t all = p->first[n] + 1; /* and the replacement of masked words */
     p->items = SIS_NEW(sis_piece, all);
     if (!p->items)
         return SIS_E_NOMEM;
@@ -77,7 +77,7 @@ int sis__task_pieces_begin(sis_task *t) {
     return error == SIS_OK ? tell(t, all) : error;
 }
 
-/* A masked word is replaced by this one. */
+/* Replace masked words by this one. */
 static int stand_in(sis_task *t, const char *word, double *id) {
     sis__task_pieces *p = &t->encoding.pieces;
     size_t last = p->first[sis_data_count(t->source.data)], length = strlen(word);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * How the records of a task are made: versions, digests of files, and what random numbers began with.
- * Files are read again for their digests, once each. The digest takes about ten seconds a gigabyte and reading a
- * hundredth of that, so that digesting while the readers read would save nothing.
+ * The provenance of a task's records: versions, digests of files and random seeds. Files are read
+ * again for their digests, once each. A digest takes about ten seconds per gigabyte and reading a
+ * hundredth of that, so computing it while reading would save nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +21,7 @@ enum { MACHINE = 160 };
 
 typedef char digest[SIS__SHA256_TEXT];
 
-/* The digest of a file that an option names, perhaps behind a prefix such as "mean:"; NULL: it names
- * none. */
+/* The digest of the file in an option, possibly after a prefix such as "mean:"; NULL: no file. */
 static const char *digest_of(const char *option, digest text) {
     const char *colon = option ? strchr(option, ':') : NULL;
     if (!option || strcmp(option, "-") == 0)
@@ -32,7 +31,7 @@ static const char *digest_of(const char *option, digest text) {
     return NULL;
 }
 
-/* The same, where the file may be that of the input, whose digest is known. */
+/* The same if the file may be the input, whose digest is known. */
 static const char *digest_beside(const char *option, const char *input, const char *known,
                                  digest text) {
     const char *colon = option ? strchr(option, ':') : NULL;
@@ -41,7 +40,7 @@ static const char *digest_beside(const char *option, const char *input, const ch
     return digest_of(option, text);
 }
 
-/* That of a model, perhaps in front of an output's name: "ort:m.onnx#y". */
+/* The digest of a model, possibly followed by an output's name: "ort:m.onnx#y". */
 static const char *digest_of_model(const char *option, digest text) {
     char *file = NULL;
     const char *output, *found = digest_of(option, text);
@@ -72,7 +71,7 @@ static void name_machine(char text[MACHINE]) {
 #endif
 }
 
-/* engine: that of the model, if it is not that of sis. */
+/* engine: that of the model; NULL: sis itself. */
 static int format(const sis_task_opt *o, size_t examples, const char *engine,
                   const char *const *command, size_t n_command, char **provenance) {
     digest model, input, mask, features, domain;

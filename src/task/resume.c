@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Going on with a results file: whole records stay, and each must answer what is asked now. The first
- * says which files it was made of, and by which command. Most of the rest a record says itself: model,
- * method, decision, input and mask. What it does not say (the seed and number of samples of a hot deck
- * or of LIME, the steps and baseline of integrated gradients) shows in the numbers, so where these
- * count one record is made again and must come out the same.
+ * Resumes a results file: complete records stay if they belong to the present analysis. The first
+ * record names its files and command. Each record holds model, method, decision, input and mask.
+ * Other parameters (seed and samples of a hot deck or of LIME, steps and baseline of integrated
+ * gradients) only affect the numbers; if they matter, one record is recomputed and must be equal.
  */
 #include <math.h>
 #include <stdint.h>
@@ -18,29 +17,28 @@
 #include "base/mem.h"
 #include "task/task.h"
 
-/* An earlier run: which examples of the task are done. */
+/* An earlier run: the finished examples of the task. */
 typedef struct {
     sis_task *task;
     const char *path, *provenance;
     void (*kept)(void *ctx, const sis_record *record);
     void *ctx;
     unsigned char *done; /* (examples) */
-    size_t last;         /* the example of the record before */
-    int has_provenance;  /* the file says how it was made, so that its order is known */
-    sis_record sample;   /* one of the records, if that must be made again */
+    size_t last;         /* the example of the previous record */
+    int has_provenance;  /* the file has a provenance, so that its order is known */
+    sis_record sample;   /* the record to recompute, if needed */
     size_t sample_at;
     sis_task_earlier *out;
 } earlier;
 
 /* ---- What records say ------------------------------------------------------------------------ */
 
-/* Does a record show whether it has all that was asked for? Searches for what a proof or draws can
- * show may end before, without traces. */
+/* 1 if records show whether they are complete. Proofs and draws may end early, without traces. */
 static int has_extent(const sis_task *t) {
     return t->method.is_sis && t->guarantee.asked.kind == SIS_GUARANTEE_MASK;
 }
 
-/* Does it hold as many subsets as are asked for now, with their traces or without? */
+/* 1 if it has the requested number of subsets and traces. */
 static int same_extent(const earlier *e, const sis_record *r) {
     const sis_task *t = e->task;
     size_t max = t->opt.answer.search.max_subsets;
@@ -62,7 +60,7 @@ static int same_extent(const earlier *e, const sis_record *r) {
     return SIS_OK;
 }
 
-/* Does this record of an earlier run answer what is asked now of that example? */
+/* 1 if this record of an earlier run belongs to the present analysis of that example. */
 static int same_question(const earlier *e, const sis_record *r, sis_example *x) {
     if (sis_task_is_answer(e->task, x, r))
         return same_extent(e, r);
@@ -78,7 +76,7 @@ static int same_question(const earlier *e, const sis_record *r, sis_example *x) 
 
 /* ---- One record again ------------------------------------------------------------------------ */
 
-/* Does the answer hang on numbers that records do not hold: seeds, samples, steps, the baseline? */
+/* 1 if results depend on numbers that records do not hold: seeds, samples, steps, the baseline. */
 static int needs_sample(const sis_task *t, const sis_record *r, const sis_example *x) {
     return r->collection.status == SIS_STATUS_EXPLAINED &&
            (!t->method.is_sis || x->input.n_samples > 1);
@@ -94,7 +92,7 @@ static int close_numbers(const double *a, const double *b, size_t n) {
     return 1;
 }
 
-/* A record and what is found for the same input now: the same, but for rounding? */
+/* 1 if a record and a new result for the same input are equal within rounding. */
 static int same_answer(const sis_record *before, const sis_record *found) {
     const sis_collection *was = &before->collection, *is = &found->collection;
     size_t n = found->n_attributions;
@@ -103,7 +101,8 @@ static int same_answer(const sis_record *before, const sis_record *found) {
         return 0;
     if (n > 0)
         return close_numbers(before->attributions, found->attributions, n);
-    const sis_subset *a = &was->subsets[0], *b = &is->subsets[0]; /* an order is all there is */
+    const sis_subset *a = &was->subsets[0], *b = &is->subsets[0]; /* only the order can be
+                                                                     compared */
     return a->n == b->n && memcmp(a->features, b->features, b->n * sizeof(int)) == 0;
 }
 
@@ -123,12 +122,12 @@ static int make_again(const earlier *e) {
 
 /* ---- What the file says ---------------------------------------------------------------------- */
 
-/* Is it still the same file, as far as both are known? */
+/* 1 if the file is unchanged, as far as both digests are known. */
 static int same_digest(const char *was, const char *is) {
     return !was || !is || strcmp(was, is) == 0;
 }
 
-/* How a command gives an option ("--max-subsets=3"); "" if it does not. */
+/* An option as the command has it ("--max-subsets=3"); "" if absent. */
 static const char *word_of(const sis_provenance *provenance, const char *option) {
     size_t n = strlen(option);
     for (size_t i = 0; i < provenance->n_command; i++)
@@ -138,8 +137,8 @@ static const char *word_of(const sis_provenance *provenance, const char *option)
     return "";
 }
 
-/* Options that records do not tell of, or not all: as they were? How many subsets are asked for may
- * show in the records themselves. */
+/* 1 if options that records do not fully show are unchanged. The number of subsets may show in the
+ * records themselves. */
 static int same_options(const earlier *e, const sis_provenance *was, const sis_provenance *is) {
     static const char *const options[] = {"--smallest", "--early-stop", "--units",
                                           "--fixed",    "--cheapest",   "--max-subsets"};
@@ -156,7 +155,7 @@ static int same_options(const earlier *e, const sis_provenance *was, const sis_p
     return SIS_OK;
 }
 
-/* Files may have been changed since, and the part may be another. */
+/* Check for changed files and another shard. */
 static int same_origin(const earlier *e, const sis_provenance *was, const sis_provenance *is) {
     const char *changed = !same_digest(was->model_sha256, is->model_sha256)         ? "--model"
                           : !same_digest(was->input_sha256, is->input_sha256)       ? "--input"
@@ -192,7 +191,7 @@ static int check_origin(earlier *e, const char *provenance) {
 
 /* ---- All of them ----------------------------------------------------------------------------- */
 
-/* Which example a record is of, and that it is the only one of that example. */
+/* Find the example of a record; duplicates are an error. */
 static int find_example(earlier *e, const sis_record *r, size_t *at) {
     int error = r->provenance ? check_origin(e, r->provenance) : SIS_OK;
     *at = sis_task_find(e->task, r->id);
@@ -213,7 +212,7 @@ static int find_example(earlier *e, const sis_record *r, size_t *at) {
     return SIS_OK;
 }
 
-/* A record that answers: does it answer what is asked now? */
+/* Check that a record belongs to the present analysis. */
 static int check_answer(earlier *e, sis_record *r, size_t at) {
     sis_example x;
     int error = sis_task_load(e->task, at, &x);
@@ -229,7 +228,7 @@ static int check_answer(earlier *e, sis_record *r, size_t at) {
     return error;
 }
 
-/* Mark what is done. */
+/* Mark finished examples. */
 static int take_record(void *ctx, sis_record *r) {
     earlier *e = ctx;
     size_t at;
@@ -240,7 +239,7 @@ static int take_record(void *ctx, sis_record *r) {
     e->has_provenance |= r->provenance != NULL;
     e->out->out_of_order |= e->has_provenance && (at < e->last || failed);
     e->last = at;
-    if (failed && e->has_provenance) /* once more: the new record takes its place */
+    if (failed && e->has_provenance) /* redo it: the new record replaces this one */
         return SIS_OK;
     e->done[at] = 1;
     e->out->n_done++;

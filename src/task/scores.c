@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plain scores of examples, and thresholds that are percentiles of them.
+ * Scores of examples without masking, and thresholds given as percentiles of them.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,13 +15,13 @@
 
 /* ---- Scores -------------------------------------------------------------------------------- */
 
-/* Examples whose values are in memory at the same time. */
+/* A block of examples in memory. */
 typedef struct {
     sis_example *examples;
     sis_input *inputs;
     double *scores; /* (n, outputs) */
     size_t n, room, bytes;
-    const sis_model *model; /* that they are asked of */
+    const sis_model *model; /* that predicts them */
 } block;
 
 static void empty(block *b) {
@@ -54,8 +54,8 @@ static int score_block(const sis_task *t, const sis_opt *opt, block *b, size_t f
     return error;
 }
 
-/* Score n examples: of the task, which[k] (NULL: k) for each, or without a source those of the data
- * set from the first on; in blocks of a quarter of the memory. */
+/* Score n examples, which[k] of the task (NULL: k); without a source, the first n of the data set.
+ * Blocks use a quarter of the memory. */
 static int score_rows(const sis_task *t, const sis__task_source *s, const size_t *which, size_t n,
                       sis_task_scored *done, void *ctx) {
     enum { ROOM = 1 << 16 };
@@ -105,7 +105,7 @@ static int keep_score(void *ctx, size_t i, const double *scores) {
     return SIS_OK;
 }
 
-/* The percentile of the scores that would be explained, over every example of the data set. */
+/* The percentile of the explained output's scores over all examples of the data set. */
 static int score_percentile(const sis_task *t, double percent, double *out) {
     size_t n = sis_data_count(t->source.data);
     chosen c = {.task = t, .scores = SIS_NEW_RAW(double, n)};

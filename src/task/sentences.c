@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where sentences end: behind . ! ? and their like with the quotes and brackets that close, before
- * white space; and at the end of a line. Not behind an initial ("J. Smith"), a title ("Dr. Who"), the
- * number that begins a line ("1. Open it"), or before a small letter ("approx. three").
+ * Splits texts into sentences: after . ! ? and similar characters with closing quotes and brackets,
+ * before white space; and at the end of a line. Not after an initial ("J. Smith"), a title ("Dr.
+ * Who"), the number that begins a line ("1. Open it"), or before a lowercase letter ("approx.
+ * three").
  */
 #include <string.h>
 
@@ -20,7 +21,7 @@ static int closes(uint32_t c) {
     return c == '"' || c == '\'' || c == ')' || c == ']' || c == 0x201D || c == 0x2019 || c == 0xBB;
 }
 
-/* Of letters that end in text[at], before a full stop: an initial or a title? */
+/* 1 if the letters that end at text[at], before a full stop, are an initial or a title. */
 static int is_short(const char *text, size_t from, size_t at) {
     static const char *const titles[] = {"mr", "mrs", "ms", "dr", "st", "vs", "prof", "jr", "sr"};
     size_t start = at;
@@ -35,7 +36,7 @@ static int is_short(const char *text, size_t from, size_t at) {
     return 0;
 }
 
-/* Behind the stop at text[at]: over further stops and what closes. */
+/* Skip further stops and closing characters after text[at]. */
 static size_t pass_stops(const char *text, size_t at) {
     uint32_t c;
     while (text[at]) {
@@ -47,7 +48,7 @@ static size_t pass_stops(const char *text, size_t at) {
     return at;
 }
 
-/* Do only digits stand between the start of a line and text[at]? */
+/* 1 if only digits are between the start of the line and text[at]. */
 static int is_number_of_line(const char *text, size_t at) {
     size_t start = at;
     while (start > 0 && text[start - 1] >= '0' && text[start - 1] <= '9')

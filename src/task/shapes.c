@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What shape examples have, where a model leaves several sizes free: it sees rows of numbers, and
- * so many of them may be a wide image or a high one. A handle of a model knows one shape for each number of
- * values (sis_model_take_shape); where examples have as many values in another shape, the task has one
- * more handle.
+ * Shapes of examples for models with several free sizes. The model sees rows of numbers, and one
+ * number of values may be a wide image or a high one. A model handle knows one shape for each
+ * number of values (sis_model_take_shape). If examples have equal numbers of values in different
+ * shapes, the task uses another handle for each shape.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ int sis__task_needs_shapes(const sis_task *t) {
     return !e->texts && !e->rows.wanted && sis_model_row_shape(&t->model, &s) > 1;
 }
 
-/* Does the example say its shape, or is it a list of numbers? */
+/* 1 if the example has a shape, 0 if it is a list of numbers. */
 static int has_shape(const sis_task *t, size_t row) {
     size_t rank;
     sis_data_shape(t->source.data, row, &rank);
@@ -38,7 +38,7 @@ const sis_model *sis__task_model_for(const sis_task *t, const sis_model *model, 
     return model;
 }
 
-/* One more handle, like the first. */
+/* Add a handle like the first. */
 static int add_handle(sis_task *t) {
     sis_model handle;
     sis_model *more = (sis_model *)sis__alloc(t->n_others + 1, sizeof *more);
@@ -55,7 +55,7 @@ static int add_handle(sis_task *t) {
     return SIS_OK;
 }
 
-/* The first handle that was not told otherwise. Whether the shape fits was looked at before. */
+/* Pass the shape to the first handle without another one. Whether it fits was checked before. */
 static int tell(sis_task *t, size_t row) {
     size_t dims[3], rank;
     const size_t *shape = sis__task_shape(t, row, dims, &rank);
@@ -69,7 +69,7 @@ static int tell(sis_task *t, size_t row) {
 
 int sis__task_shapes_tell(sis_task *t, size_t n) {
     const char *threshold = t->opt.question.threshold;
-    int all = n > 1 && threshold && *threshold == 'p'; /* a percentile is that of the whole file */
+    int all = n > 1 && threshold && *threshold == 'p'; /* a percentile covers the whole file */
     if (!sis__task_needs_shapes(t))
         return SIS_OK;
     int error = sis__task_take_model(t);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What tables ask for besides numbers: what an absent value is, categories that come from the data of
- * the mask as well as from the input, and rows given to a model as they are.
+ * Tables with missing values and words: treatment of missing values, categories from the mask's
+ * data as well as the input, and rows sent to a model as cells.
  *
- * Inside, a column of words is always one value a category, 0 or 1, and these are one feature. So
- * records, masks and walks know nothing of words; only the request to a cmd: or http: model puts the
- * word back in their place (sis_model_take_rows).
+ * Internally a column of words has one value per category, 0 or 1, and these are one feature.
+ * Records, masks and walks see only numbers; the request to a cmd: or http: model restores the
+ * words (sis_model_take_rows).
  */
 #include <math.h>
 #include <stdint.h>
@@ -67,8 +67,8 @@ static int find_rows_as(const sis_task_opt *o, sis__task_encoding *e) {
     return SIS_OK;
 }
 
-/* Columns that are words even if they look like numbers: those of the options, and inputs of
- * strings that are one column. */
+/* Columns that hold words even if they look like numbers: those of the options, and string inputs
+ * of one column. */
 static int name_words(sis__task_encoding *e) {
     sis_net_tensor input;
     sis__buf names;
@@ -88,7 +88,7 @@ static int name_words(sis__task_encoding *e) {
     return error;
 }
 
-/* A network with inputs of strings takes words, whatever --rows-as says, of tables and of texts. */
+/* A network with string inputs takes words of tables and texts, whatever --rows-as says. */
 static int find_words(sis__task_encoding *e) {
     if (!e->net || !sis_net_takes_words(e->net))
         return SIS_OK;
@@ -106,13 +106,13 @@ int sis__task_table_open(sis_task *t) {
     if (error == SIS_OK)
         error = find_missing(&t->opt, e, known);
     if (e->rows.wanted && e->read.missing == SIS_MISSING_NAN)
-        e->read.missing = SIS_MISSING_ALL; /* an absent word is null as well */
+        e->read.missing = SIS_MISSING_ALL; /* a missing word is null as well */
     return error;
 }
 
 /* ---- Categories of the data of the mask ---------------------------------------------------- */
 
-/* The file that a mask is made of; NULL: none. */
+/* The file that a mask is made from; NULL: none. */
 static const char *file_of_mask(const char *mask) {
     const char *file = NULL;
     if (mask && strncmp(mask, "mean:", 5) == 0)
@@ -122,7 +122,7 @@ static const char *file_of_mask(const char *mask) {
     return file && strcmp(file, "-") != 0 ? file : NULL;
 }
 
-/* Missing words are one more category. */
+/* Missing words are another category. */
 static size_t count_of(const sis_column *c) {
     return c->n_categories ? c->n_categories + (c->missing > 0) : 0;
 }
@@ -134,7 +134,7 @@ static size_t count_categories(const sis_columns *c) {
     return n;
 }
 
-/* "column=category" of all of them. */
+/* "column=category" of all categories. */
 static int name_categories(sis__task_encoding *e, const sis_columns *c) {
     size_t n = count_categories(c), used = 0;
     e->seed = n ? SIS_NEW(char *, n) : NULL;
@@ -166,9 +166,9 @@ int sis__task_seed_open(sis_task *t) {
         return SIS_OK;
     sis_columns columns;
     sis_data_opt opt = e->read;
-    opt.label = opt.id = opt.kept = NULL; /* they may be there or not */
+    opt.label = opt.id = opt.kept = NULL; /* these columns are optional */
     int error = sis_columns_read(file, &opt, &columns);
-    if (error != SIS_OK) /* whatever is wrong with it is said when the mask is made */
+    if (error != SIS_OK) /* errors are reported when the mask is made */
         return error == SIS_E_NOMEM ? error : SIS_OK;
     error = name_categories(e, &columns);
     sis_columns_release(&columns);
@@ -230,7 +230,7 @@ int sis__task_drop(sis_task *t) {
     return error;
 }
 
-/* ---- Rows as they are ---------------------------------------------------------------------- */
+/* ---- Rows as cells ------------------------------------------------------------------------- */
 
 static size_t last_of(const int *map, size_t from, size_t n) {
     size_t to = from + 1;
@@ -239,7 +239,7 @@ static size_t last_of(const int *map, size_t from, size_t n) {
     return to;
 }
 
-/* Are all n texts numbers, or all true or false? Then these, as 1 and 0. */
+/* 1 if all n texts are numbers, or all are true or false, which become 1 and 0. */
 static int are_numbers(const char *const *texts, size_t n, double *out) {
     size_t k = 0;
     while (k < n && sis__text_number(texts[k], &out[k]))
@@ -297,7 +297,7 @@ static int make_form(sis__task_rows *r, const sis_data *data) {
     return error;
 }
 
-/* Examples of a task like another one: have they the columns that the model was told? */
+/* 1 if the examples of a derived task have the columns that the model knows. */
 static int check_form(const sis__task_rows *r, const sis_data *data) {
     sis__task_rows own = {.form = {.n = 0}};
     int error = make_form(&own, data);
@@ -346,7 +346,7 @@ int sis__task_rows_begin(sis_task *t) {
     return error == SIS_E_UNSUPPORTED ? sis__fail_in(SIS_E_OPTION, "--rows-as") : error;
 }
 
-/* Is a sample of the mask (width) one category in each column of words, or absent? */
+/* A column of words in which a sample of the mask (width) is neither one category nor missing. */
 static const char *mixed_column(const sis_row_form *f, const double *mask) {
     for (size_t k = 0; k < f->n; k++) {
         const sis_row_column *c = &f->columns[k];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A task from its options: the model first, since it may say how the data are to be read; then the
- * examples and their names; then what all of them share. Every step is in a file of its own.
+ * Creates a task from its options: first the model, which may define how data are read; then the
+ * examples and their names; then everything that examples share. Each step has its own file.
  */
 #include "task/task.h"
 
@@ -22,7 +22,7 @@
 #include "base/number.h"
 #include "base/sized.h"
 
-/* ---- Small things -------------------------------------------------------------------------- */
+/* ---- Helpers ------------------------------------------------------------------------------- */
 
 int sis__text_whole(const char *text, long *value) {
     char *end;
@@ -140,7 +140,7 @@ static void list_texts(sis_task_opt *o, const char **texts[TEXTS]) {
     memcpy(texts, all, sizeof all);
 }
 
-/* Options of the task's own. */
+/* Copy the options. */
 static int copy_options(sis_task *t, const sis_task_opt *opt) {
     const char **texts[TEXTS];
     int error = SIS_OK;
@@ -157,7 +157,7 @@ static int copy_options(sis_task *t, const sis_task_opt *opt) {
     return error;
 }
 
-/* A label and a position cannot both be meant. */
+/* Refuse a label together with a position. */
 static int check_target(const char *target, const char *index) {
     if (index && target && strcmp(target, "top") != 0)
         return sis__fail(SIS_E_OPTION, "--target and --target-index: expected one of them");
@@ -175,7 +175,7 @@ static int check_options(const sis_task_opt *o, sis_task *t) {
     if (o->examples.shards == 0 || o->examples.shard >= o->examples.shards)
         return sis__fail(SIS_E_OPTION, "--shard: expected one from 0 to %zu, found %zu",
                          o->examples.shards ? o->examples.shards - 1 : 0, o->examples.shard);
-    if (o->question.seed > INT64_MAX) /* more than the numbers of records hold */
+    if (o->question.seed > INT64_MAX) /* records cannot hold more */
         return sis__fail(SIS_E_OPTION, "--seed: expected at most %lld, found %llu",
                          (long long)INT64_MAX, (unsigned long long)o->question.seed);
     if (!o->question.features || !o->answer.method || !o->answer.constraint)
@@ -199,7 +199,7 @@ const char *sis__task_name(const sis__task_source *s, size_t i, char number[SIS_
     return sis_data_id(s->data, sis__task_row(s, i), number);
 }
 
-/* Their numbers in the data set. */
+/* Select rows of the data set. */
 static int choose_rows(sis__task_source *s, const char *text) {
     s->n = sis_data_count(s->data);
     s->step = 1;
@@ -217,7 +217,7 @@ static int by_hash(const void *a, const void *b) {
                               : (x->at > y->at) - (x->at < y->at);
 }
 
-/* Records are found again by the id of their example. */
+/* Index the ids, by which records find their examples. */
 static int name_examples(sis__task_source *s) {
     char number[SIS_ID_SIZE];
     int numbered = s->rows == NULL;
@@ -239,7 +239,7 @@ static int is_called(const sis__task_source *s, size_t i, const char *id) {
     return strcmp(sis__task_name(s, i, number), id) == 0;
 }
 
-/* Of rows that are called by number and not chosen. */
+/* Find a row by number if rows are not selected. */
 static size_t find_number(const sis__task_source *s, const char *id) {
     size_t row = (size_t)strtoull(id, NULL, 10), i = (row - s->first) / s->step;
     return row >= s->first && i < s->n && is_called(s, i, id) ? i : SIZE_MAX;
@@ -263,7 +263,7 @@ static size_t find_example(const sis__task_source *s, const char *id) {
     return SIZE_MAX;
 }
 
-/* Two of one name would be confused. */
+/* Refuse duplicate ids. */
 static int check_ids(const sis__task_source *s) {
     char number[SIS_ID_SIZE];
     for (size_t k = 1; s->by_id && k < s->n; k++) {
@@ -285,7 +285,7 @@ static int check_ids(const sis__task_source *s) {
     return SIS_OK;
 }
 
-/* Leave the shard of the task; names stay with their examples. */
+/* Keep only the task's shard; ids stay with their examples. */
 static void keep_shard(sis__task_source *s, size_t shard, size_t shards) {
     size_t n = 0;
     for (size_t k = 0; s->by_id && k < s->n; k++)
@@ -298,14 +298,15 @@ static void keep_shard(sis__task_source *s, size_t shard, size_t shards) {
     s->step *= shards;
 }
 
-/* Examples are asked for in their order, so a few of them need to be in memory. */
+/* Examples are accessed in order, so only a few need to be in memory. */
 static int read_input(sis_task *t) {
     int error = sis__task_seed_open(t);
     sis_data_opt read = t->encoding.read;
     if (!read.memory)
         read.memory = (size_t)4 << 20;
     int percentile =
-        t->opt.question.threshold && *t->opt.question.threshold == 'p'; /* that of the whole file */
+        t->opt.question.threshold && *t->opt.question.threshold == 'p'; /* a percentile of the whole
+                                                                           file */
     if (t->opt.examples.rows && !percentile)
         read.needed = sis_rows_end(t->opt.examples.rows);
     if (error == SIS_OK)
@@ -342,8 +343,8 @@ static void release_source(sis__task_source *s) {
     sis_data_free(s->read);
 }
 
-/* Does the model take every example? Words it always does, and of a table read from a file all rows
- * or none. */
+/* Check every example against the model. Words always fit; of a table file either all rows fit or
+ * none. */
 static int check_examples(const sis_task *t) {
     size_t n = t->source.read && sis__task_is_kind(t->source.data, "table") ? 1 : t->source.n;
     size_t width, room = 0;
@@ -402,7 +403,7 @@ static int open_model(sis_task *t) {
     return error;
 }
 
-/* Some masks, and texts, are told to the model: not to one that others use. */
+/* Settings for masks and texts change the model handle, so a shared one must not be used. */
 int sis__task_own_model(sis_task *t) {
     return t->alike ? SIS_OK : sis__task_take_model(t);
 }
@@ -421,7 +422,7 @@ int sis__task_take_model(sis_task *t) {
     return error;
 }
 
-/* A child that fails may have expected cells, where it gets a value for each category. */
+/* Add a hint to the error of a child that may expect cells but gets a value for each category. */
 static int explain_categories(const sis_task *t, size_t n, int error) {
     enum { MAX = 8, NAME = 40 };
     const sis_data *data = t->source.data;
@@ -442,7 +443,7 @@ static int explain_categories(const sis_task *t, size_t n, int error) {
                      said, n, list, n > MAX ? ", ..." : "");
 }
 
-/* Ask a model that does not say how many scores it gives about the first example. */
+/* Determine an unknown number of outputs by predicting the first example. */
 static int measure(sis_task *t) {
     sis_example first;
     if (t->model.n_outputs > 0 || t->source.n == 0)
@@ -463,8 +464,8 @@ int sis__task_redraws(const sis_task *t) {
     return t->guarantee.asked.kind == SIS_GUARANTEE_CHANCE || !t->opt.question.target;
 }
 
-/* Is there to be a mask? Proofs mask nothing. Records that are to be checked say themselves what they need: where nothing
- * was given for them, it is asked for when one does. */
+/* 1 if a mask is needed. Proofs need none. Records that are verified state their mask: without one
+ * in the options, it is made when a record needs it. */
 static int needs_mask(const sis_task *t) {
     size_t n;
     int checking = !t->opt.question.target && !t->opt.question.mask && !t->encoding.token;
@@ -473,8 +474,8 @@ static int needs_mask(const sis_task *t) {
            (!checking || own || t->encoding.texts || sis__task_is_kind(t->source.data, "dna"));
 }
 
-/* Is an example one row of the batch that a network was exported for? Where it cannot be told so, the message is
- * that the example does not fit. */
+/* Use the batch axis of a network exported for a fixed batch, if examples are rows of it. If that
+ * fails, the error is that the example does not fit. */
 static int find_batch(sis_task *t) {
     sis_net_shape s = {0};
     const sis_net *net = t->encoding.net;
@@ -489,14 +490,14 @@ static int find_batch(sis_task *t) {
     return error == SIS_E_ARGUMENT || error == SIS_E_UNSUPPORTED ? SIS_OK : error;
 }
 
-/* Set up what all examples share, after they are loaded. */
+/* Set up everything that examples share, after they are loaded. */
 static int prepare(sis_task *t) {
     int error = sis__task_encode_begin(t);
     if (error == SIS_OK)
         error = find_batch(t);
     if (error == SIS_OK)
         error = check_examples(t);
-    if (error == SIS_OK) /* before it is asked about one */
+    if (error == SIS_OK) /* before the first prediction */
         error = sis__task_shapes_tell(t, 1);
     if (error == SIS_OK)
         error = measure(t);
@@ -517,7 +518,7 @@ static int prepare(sis_task *t) {
     return error;
 }
 
-/* What tasks about other examples will share. */
+/* Prepare what derived tasks share. */
 static int prepare_without_examples(sis_task *t) {
     return t->guarantee.asked.kind == SIS_GUARANTEE_ALL ? sis__task_guarantee_begin(t)
                                                         : sis__task_mask_begin(t);
@@ -563,7 +564,7 @@ int sis_task_open(const sis_task_opt *given, sis_task **out) {
     return error;
 }
 
-/* What does not depend on the examples is the other task's. */
+/* Share with `like` everything that does not depend on examples. */
 static int open_like(sis_task *t, const sis_task *like, const sis_data *data) {
     sis_task_opt opt = like->opt;
     opt.examples.input = opt.examples.rows = NULL;
@@ -607,7 +608,7 @@ int sis_task_derive(const sis_task *like, const sis_data *data, sis_task **out) 
     return error;
 }
 
-/* A text in the place of another of the options; NULL: that stays. */
+/* Replace a string of the options; NULL: unchanged. */
 static int replace(const char **option, const char *text) {
     char *copy = text ? sis__strdup(text) : NULL;
     if (text && !copy)
@@ -701,7 +702,7 @@ void sis_task_free(sis_task *t) {
     free(t);
 }
 
-/* ---- Which examples there are -------------------------------------------------------------- */
+/* ---- The examples of a task ---------------------------------------------------------------- */
 
 size_t sis_task_count(const sis_task *t) {
     return t->source.n;

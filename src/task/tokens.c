@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Features of texts: words, tokens or sentences, each made of the tokens that lie in it, called as
- * it was written and known by its place in the text; padding and special tokens are never masked.
- * Token ids without a text are features one by one, called by the model's vocabulary. And the masks
- * of models that take tokens: an embedding, another token, or nothing.
+ * Features of texts: words, tokens or sentences, each a group of tokens with its original text and
+ * position; padding and special tokens are never masked. Token ids without a text are one feature
+ * each, named by the model's vocabulary. Also the masks of token models: an embedding, another
+ * token, or removal.
  */
 #include <math.h>
 #include <stdint.h>
@@ -56,13 +56,13 @@ static double padding_of(const sis_task *t) {
 
 /* ---- Where tokens stand ---------------------------------------------------------------------- */
 
-/* Where the token of a value stands in the text, and which feature it belongs to. */
+/* The position of a value's token in the text, and its feature. */
 typedef struct {
     size_t start, end; /* bytes */
-    size_t unit;       /* SIZE_MAX: none, it is never masked */
+    size_t unit;       /* SIZE_MAX: none, never masked */
 } place;
 
-/* By the words of the data set. */
+/* From the words of the data set. */
 static int locate_words(const sis_task *t, const sis_example *e, place *places) {
     sis_words words = {0};
     int error = sis_data_words(t->source.data, e->row, &words);
@@ -79,7 +79,7 @@ static int locate_words(const sis_task *t, const sis_example *e, place *places) 
     return error;
 }
 
-/* By the tokens of a tokenizer. */
+/* From the tokens of a tokenizer. */
 static int locate_tokens(const sis_task *t, const sis_example *e, place *places) {
     sis_tokens tokens = {0};
     const char *text = sis_data_text(t->source.data, e->row);
@@ -95,7 +95,7 @@ static int locate_tokens(const sis_task *t, const sis_example *e, place *places)
     return error;
 }
 
-/* By the parts of a prompt; the first value is the number of the prompt. */
+/* From the parts of a prompt; the first value is the number of the prompt. */
 static int locate_parts(const sis_task *t, const sis_example *e, place *places) {
     const sis__task_prompt *p = &t->encoding.prompts.items[e->row];
     places[0].unit = SIZE_MAX;
@@ -106,7 +106,7 @@ static int locate_parts(const sis_task *t, const sis_example *e, place *places) 
     return SIS_OK;
 }
 
-/* Tokens of one sentence together. */
+/* Group tokens by sentence. */
 static void gather_sentences(const char *text, place *places, size_t n) {
     size_t end = 0, sentence = 0;
     for (size_t v = 0; v < n; v++) {
@@ -120,7 +120,8 @@ static void gather_sentences(const char *text, place *places, size_t n) {
     }
 }
 
-/* Features in the order of the text: each run of tokens of one unit. Their places to spans (2n). */
+/* Number the features in text order, one for each run of tokens of one unit; their positions to
+ * spans (2n). */
 static void number_places(sis_example *e, const place *places, size_t *spans) {
     size_t n = 0, last = SIZE_MAX;
     for (size_t v = 0; v < e->input.n_values; v++) {
@@ -143,7 +144,7 @@ static void number_places(sis_example *e, const place *places, size_t *spans) {
     e->n_words = n;
 }
 
-/* Without white space at their ends, unless there is nothing else. */
+/* Trim white space at the ends of spans, unless they contain nothing else. */
 static void trim_spans(const char *text, size_t *spans, size_t n) {
     for (size_t k = 0; k < n; k++) {
         size_t start = spans[2 * k], end = spans[2 * k + 1];
@@ -160,7 +161,7 @@ static void trim_spans(const char *text, size_t *spans, size_t n) {
 
 /* ---- What they are called -------------------------------------------------------------------- */
 
-/* The words of the features out of a pool of them, one behind the other. */
+/* Set the words of the features from a pool of consecutive strings. */
 static int hand_out(sis__buf *pool, sis_example *e) {
     size_t bytes;
     int error = sis__buf_give(pool, &e->own->pool, &bytes);
@@ -174,7 +175,7 @@ static int hand_out(sis__buf *pool, sis_example *e) {
     return error;
 }
 
-/* As they were written. */
+/* Copy the original text of each feature. */
 static int quote_words(sis_example *e, const char *text, const size_t *spans) {
     sis__buf pool;
     sis__buf_init(&pool);
@@ -185,7 +186,7 @@ static int quote_words(sis_example *e, const char *text, const size_t *spans) {
     return hand_out(&pool, e);
 }
 
-/* Bytes to characters; spans ascend. */
+/* Convert spans from bytes to characters; spans ascend. */
 static int count_characters(sis_example *e, const char *text, const size_t *spans) {
     size_t at = 0, characters = 0;
     uint32_t c;
@@ -200,7 +201,7 @@ static int count_characters(sis_example *e, const char *text, const size_t *span
     return SIS_OK;
 }
 
-/* The features that overlap a word which a person marked. */
+/* The features that overlap a word that a person marked. */
 static int find_human(const sis_task *t, sis_example *e, const size_t *spans) {
     size_t n, k = 0;
     sis_words words = {0};
@@ -255,7 +256,7 @@ static int text_features(const sis_task *t, sis_example *e) {
 
 /* ---- Token ids ------------------------------------------------------------------------------- */
 
-/* The word of value v: that of its id, or "#id". */
+/* The word of value v: of its id, or "#id". */
 static void put_word(const sis_task *t, const sis_example *e, size_t v, sis__buf *pool) {
     double id = e->own->values[v];
     const char *word = NULL;
@@ -297,7 +298,7 @@ int sis__task_words(const sis_task *t, sis_example *e) {
 
 /* ---- Masks --------------------------------------------------------------------------------- */
 
-/* A masked token looks like this. */
+/* Set the embedding of masked tokens. */
 static int fill_embedding(sis_task *t, const double *embedding, size_t n) {
     int error = sis__task_own_model(t);
     if (error == SIS_OK)
@@ -366,7 +367,7 @@ static int fill_token(sis_task *t, const char *text) {
 int sis__task_mask_token(sis_task *t, const char *text) {
     double v;
     if (!*text)
-        return sis__task_mask_fill(t, SIS_TOKEN_MASK); /* as the model was opened */
+        return sis__task_mask_fill(t, SIS_TOKEN_MASK); /* the model's default */
     if (strcmp(text, "embedding-mean") == 0)
         return mean_embedding(t);
     if (strcmp(text, "zero") == 0)

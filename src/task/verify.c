@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Records held against a task: is a record of the example that the task has under its id, and are
- * its claims true? Examples are loaded a block at a time.
+ * Verifies records: checks that a record belongs to the example with its id, and that its claims
+ * are true. Examples are loaded in blocks.
  */
 #include <math.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "task/task.h"
 
-/* Are they the same, NaN being NaN? */
+/* 1 if they are equal; NaN equals NaN. */
 static int same_numbers(const double *a, const double *b, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (a[i] != b[i] && !(isnan(a[i]) && isnan(b[i])))
@@ -62,7 +62,7 @@ static sis_guarantee_kind kind_of(const sis_record *r) {
     return r->guarantee ? r->guarantee->kind : SIS_GUARANTEE_MASK;
 }
 
-/* Is the same to stay, and for the same? */
+/* 1 if both keep the same decision under the same condition. */
 static int same_guarantee(const sis_record *r, const sis_record *now) {
     return kind_of(r) == kind_of(now) && same_text(r->question.domain, now->question.domain) &&
            same_text(r->question.keep, now->question.keep) &&
@@ -71,13 +71,13 @@ static int same_guarantee(const sis_record *r, const sis_record *now) {
              r->guarantee->confidence == now->guarantee->confidence));
 }
 
-/* Those that say so were asked for; of those that do not, the proof may have been given up. */
+/* A record that says so was made with this option; in others the proof may have been given up. */
 static int says_smallest(const sis_record *r) {
     return r->guarantee && r->guarantee->smallest;
 }
 
-/* What is asked, apart from the example: the same in both? Earlier records do not name their mask,
- * nor say how many outputs there were. */
+/* 1 if both have the same analysis, apart from the example. Older records do not name their mask or
+ * the number of outputs. */
 static int same_question(const sis_record *r, const sis_record *now) {
     return same_text(r->model, now->model) && same_text(r->question.method, now->question.method) &&
            same_text(r->question.constraint, now->question.constraint) && same_guarantee(r, now) &&
@@ -97,7 +97,7 @@ static int same_words(const sis_record *r, const sis_record *now) {
     return 1;
 }
 
-/* Are the same values a feature? */
+/* 1 if both map the same values to features. */
 static int same_map(const sis_record *r, const sis_record *now) {
     if (!r->drawing.feature_map || !now->drawing.feature_map)
         return !r->drawing.feature_map && !now->drawing.feature_map;
@@ -154,14 +154,14 @@ static int add_record(const sis_task *t, const sis_record *r, block *b) {
     return error == SIS_OK ? sis_task_match(t, e, r) : error;
 }
 
-/* The model that the record's example is asked of. */
+/* The model handle for the record's example. */
 static const sis_model *model_of(const sis_task *t, const sis_record *r) {
     size_t at = t->n_others ? sis_task_find(t, r->id) : SIZE_MAX;
     return at == SIZE_MAX ? &t->model
                           : sis__task_model_for(t, &t->model, sis__task_row(&t->source, at));
 }
 
-/* How many records from the first on are about the same decision of the same model. */
+/* The number of records from the first on with the same decision and model handle. */
 static size_t count_alike(const sis_task *t, const sis_record *r, size_t n) {
     size_t alike = 1;
     while (alike < n && alike < BLOCK && r[alike].question.threshold == r[0].question.threshold &&
@@ -172,8 +172,8 @@ static size_t count_alike(const sis_task *t, const sis_record *r, size_t n) {
     return alike;
 }
 
-/* The subsets of an example with as many fresh draws as those that they were found with: these were
- * chosen for them, so their score says too much. */
+/* Score the subsets of an example with new draws, as many as they were found with. The old draws
+ * selected the subsets, so scores with them are biased. */
 static int redraw(const sis_task *t, const sis_model *model, const sis_input *input,
                   const sis_collection *claims, const sis_opt *opt, sis_audit *out) {
     size_t n = out->n_subsets, draws = t->mask.n_samples;
@@ -216,7 +216,7 @@ static int audit_contrasts(const sis_model *model, const block *b, const sis_opt
     return error;
 }
 
-/* By full passes, or by proofs, as the records claim. */
+/* By full passes or proofs, according to the records' claims. */
 static int audit_block(sis_task *t, const sis_record *records, const block *b, const sis_opt *opt,
                        sis_audit *out) {
     sis_model lead;
