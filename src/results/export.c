@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Results for other programs. See sis/export.h. Text formats are here; SQLite has its own file,
- * because it is optional.
+ * Exports results as text formats. See sis/export.h. SQLite has its own file, because it is
+ * optional.
  */
 #include "results/export.h"
 
@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 
-/* ---- What a row says ------------------------------------------------------------------------ */
+/* ---- Cells ---------------------------------------------------------------------------------- */
 
 const char *sis__export_class(const sis_record *r, char number[32]) {
     snprintf(number, 32, "%zu", r->question.target);
@@ -54,7 +54,7 @@ double sis__export_distance(const sis_record *r, size_t k) {
     return r->guarantee && r->guarantee->distances ? r->guarantee->distances[k] : NAN;
 }
 
-/* The value of a feature as text: its base or its value; "" if there is no such text. */
+/* The value of a feature as text: its base or its value; "" if it has none. */
 const char *sis__export_value(const sis_record *r, int feature, char number[SIS_NUMBER_SIZE]) {
     if (r->drawing.sequence && (size_t)feature < strlen(r->drawing.sequence)) {
         number[0] = r->drawing.sequence[feature];
@@ -67,7 +67,7 @@ const char *sis__export_value(const sis_record *r, int feature, char number[SIS_
 
 /* ---- Coordinates ---------------------------------------------------------------------------- */
 
-/* An unsigned integer; NULL: there is none. */
+/* Parse an unsigned integer; NULL: none. */
 static const char *take_number(const char *s, size_t *out) {
     size_t digits = strspn(s, "0123456789");
     if (digits == 0 || digits > 15)
@@ -76,8 +76,8 @@ static const char *take_number(const char *s, size_t *out) {
     return s + digits;
 }
 
-/* Bases of the record that are padding (--length): lost bases count from the middle, as the reader
- * crops and pads. */
+/* Find the bases of the record that are padding (--length). Cropping and padding are centred, as in
+ * the reader. */
 static void crop(sis__locus *l, size_t whole, size_t n) {
     size_t lost = whole > n ? whole - n : 0, added = n > whole ? n - whole : 0;
     l->start += l->reverse ? lost - lost / 2 : lost / 2;
@@ -85,8 +85,8 @@ static void crop(sis__locus *l, size_t whole, size_t n) {
     l->bases = n - added;
 }
 
-/* NAME:START-END, optionally followed by (-), at the end of an id. The name starts after the last
- * blank, ':' or '|' before it. */
+/* Parse NAME:START-END, optionally followed by (-), at the end of an id. The name starts after the
+ * last blank, ':' or '|' before it. */
 int sis__export_locate(const sis_record *r, sis__locus *out) {
     size_t cropped = r->drawing.sequence ? strlen(r->drawing.sequence) : 0, start, end;
     size_t n = cropped && r->drawing.full_length ? r->drawing.full_length : cropped;
@@ -124,7 +124,7 @@ int sis__locus_of(const sis__locus *l, size_t base, size_t *at) {
     return 1;
 }
 
-/* The first base of a subset and the one after its last. 0: all of it is padding. */
+/* The first base of a subset, and one past its last. 0: all bases are padding. */
 static int span_of(const sis__locus *l, const sis_subset *s, size_t *from, size_t *to) {
     *from = SIZE_MAX;
     *to = 0;
@@ -208,7 +208,7 @@ static void put_empty(sis_export *e, size_t n) {
         put(e, "");
 }
 
-/* A row for feature i of subset k. */
+/* Write a row for feature i of subset k. */
 static void put_feature(sis_export *e, const sis_record *r, size_t k, size_t i) {
     const sis_subset *s = &r->collection.subsets[k];
     char text[512], number[SIS_NUMBER_SIZE];
@@ -234,7 +234,7 @@ static void put_feature(sis_export *e, const sis_record *r, size_t k, size_t i) 
     end_row(e);
 }
 
-/* "age = 34; housing = own", or what they become. */
+/* "age = 34; housing = own", or the changed values. */
 static int list_features(const sis_record *r, size_t k, int becomes, sis__buf *b) {
     const sis_subset *s = &r->collection.subsets[k];
     char text[512], number[SIS_NUMBER_SIZE];
@@ -331,7 +331,7 @@ static size_t add_blocks(const size_t *at, size_t n, sis__buf *sizes, sis__buf *
     return runs;
 }
 
-/* The bases of subset k, except padding. *written: there are any. */
+/* Write the bases of subset k, except padding. *written: there are any. */
 static int add_bed(sis_export *e, const sis_record *r, const sis__locus *l, size_t k,
                    int *written) {
     const sis_subset *s = &r->collection.subsets[k];
@@ -371,7 +371,7 @@ static int add_beds(sis_export *e, const sis_record *r) {
     return error;
 }
 
-/* ---- All ------------------------------------------------------------------------------------ */
+/* ---- Entry points --------------------------------------------------------------------------- */
 
 static int flush(sis_export *e, int error) {
     if (error == SIS_OK)

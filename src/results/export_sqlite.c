@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Results as a SQLite file: tables of records, subsets and features, a view with all columns, and
- * an index by feature name. Without libsqlite3 it reports that.
+ * Exports results as a SQLite file: tables of records, subsets and features, a view with all
+ * columns, and an index by feature name. Without libsqlite3, it reports an error.
  */
 #include "results/export.h"
 
@@ -108,7 +108,7 @@ int sis__sqlite_open(const char *path, sis__sqlite **out) {
 
 /* ---- Rows ----------------------------------------------------------------------------------- */
 
-/* The next cells of a row; "" becomes NULL. */
+/* Fills the cells of a row in order; "" becomes NULL. */
 typedef struct {
     sqlite3_stmt *row;
     int cell;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * A record in words: names and values of features, the axes of a picture, and which thresholds
- * could be used instead.
+ * Describes a record in words: names and values of features, the axes of an image, and usable
+ * thresholds.
  *
  * A feature with several values is usually a column of a table whose categories are values 0 or 1,
- * named "housing=own" or "housing_own": then the feature is "housing" and its value "own". Names
- * come from files and can be anything; names of another form are used as they are.
+ * named "housing=own" or "housing_own": then the feature is "housing" and its value "own". Names of
+ * any other form are used unchanged.
  */
 #include <math.h>
 #include <stdint.h>
@@ -53,7 +53,7 @@ int sis__record_index(sis_record *r) {
     return SIS_OK;
 }
 
-/* Number of values that belong to features below this one. */
+/* The number of values that belong to features below this one. */
 static size_t values_below(const sis_record *r, long feature) {
     size_t low = 0, high = r->drawing.n_values;
     while (low < high) {
@@ -96,14 +96,14 @@ static int names_features(const sis_record *r) {
     return r->drawing.names && r->drawing.n_names == r->collection.n_features;
 }
 
-/* The names of all values; NULL: they have none. */
+/* The names of all values, or NULL. */
 static const char *const *value_names(const sis_record *r) {
     return r->drawing.value_names ? r->drawing.value_names
            : names_features(r)    ? NULL
                                   : r->drawing.names;
 }
 
-/* Length of the feature's name in the names of its values; 0: there is no common part. */
+/* The length of the feature's name in the names of its values; 0: no common part. */
 static size_t stem_of(const sis_record *r, int feature) {
     const char *const *names = value_names(r);
     size_t count, stem, first = sis_record_values(r, feature, &count);
@@ -183,7 +183,7 @@ const char *sis_record_was(const sis_record *r, int feature, char number[SIS_NUM
     return number;
 }
 
-/* ---- Pictures ------------------------------------------------------------------------------ */
+/* ---- Images -------------------------------------------------------------------------------- */
 
 enum { CHANNELS_MAX = 4, AXIS_MAX = 1 << 16 };
 
@@ -209,7 +209,7 @@ static size_t tied_channels(const sis_raster *g, const int *map) {
     return g->channels;
 }
 
-/* The axis of three that is channels; 0 if none is. */
+/* The axis of three that holds channels; 0 if none does. */
 static int place_channels(const size_t d[3], const int *map, sis_raster *out) {
     int first = d[0] <= CHANNELS_MAX, last = d[2] <= CHANNELS_MAX;
     sis_raster ahead = channels_first(d), behind = channels_last(d);
@@ -237,7 +237,7 @@ int sis_record_raster(const sis_record *r, sis_raster *out) {
 
 /* ---- Units --------------------------------------------------------------------------------- */
 
-/* The kind of features of a picture, from their number. */
+/* The kind of features of an image, from their number. */
 static const char *picture_unit(const sis_record *r, const sis_raster *g) {
     size_t pixels = 0, n = r->collection.n_features;
     for (size_t p = 0; p < g->rows * g->columns; p++) {
@@ -261,9 +261,9 @@ const char *sis_record_unit(const sis_record *r) {
 
 /* ---- Guarantees ------------------------------------------------------------------------------ */
 
-/* "data:FILE" and "ball:E" in words. */
+/* Describe "data:FILE" and "ball:E" in words. */
 static void put_domain(const char *domain, char *text, size_t size) {
-    int radius = domain ? (int)strcspn(domain, ",") - 5 : 0; /* its digits */
+    int radius = domain ? (int)strcspn(domain, ",") - 5 : 0; /* number of its digits */
     text[0] = '\0';
     if (domain && strncmp(domain, "ball:", 5) == 0 && domain[5 + radius] == ',')
         snprintf(text, size, ", within %.*s of what they were and %.40s", radius < 20 ? radius : 20,
@@ -312,7 +312,7 @@ void sis_record_promise(const sis_record *r, size_t k, char *text, size_t size) 
                  others == 1 ? "is" : "are", domain);
 }
 
-/* ---- What a record says -------------------------------------------------------------------- */
+/* ---- Descriptions -------------------------------------------------------------------------- */
 
 static sis_guarantee_kind kind_of(const sis_record *r) {
     return r->guarantee ? r->guarantee->kind : SIS_GUARANTEE_MASK;
@@ -356,7 +356,7 @@ const char *sis_record_score_name(const sis_record *r) {
     return names[row][r->question.keep != NULL];
 }
 
-/* To four digits, downwards or upwards. */
+/* Round to four digits, down or up. */
 static double rounded(double v, int up) {
     double unit = v == 0 || !isfinite(v) ? 0 : pow(10, floor(log10(fabs(v))) - 3);
     return unit > 0 ? unit * (up ? ceil(v / unit) : floor(v / unit)) : v;
@@ -374,7 +374,7 @@ const char *sis_record_subset_score(const sis_record *r, size_t k, double *score
 
 const char *sis_record_masked_name(const sis_record *r) {
     switch (kind_of(r)) {
-    case SIS_GUARANTEE_ALL: /* nothing is proved about an input without a decision */
+    case SIS_GUARANTEE_ALL: /* nothing is proved for an undecided input */
         return r->collection.status == SIS_STATUS_NOT_DECIDED ? NULL : "other values of everything";
     case SIS_GUARANTEE_CHANCE:
         return "everything drawn anew";
@@ -438,18 +438,18 @@ void sis_record_reason(const sis_record *r, char *text, size_t size) {
 
 /* ---- Advice -------------------------------------------------------------------------------- */
 
-/* Only a threshold between the score with everything masked and the score of the input has an
- * explanation:
+/* A decision has an explanation only if the threshold is between the score with everything masked
+ * and the score of the input:
  *
  *         masked        score                      score         masked
  *     ------(=============]------>  score     -------[==============)------>  score
  *        score >= threshold                        score <= threshold, the opposite
  *
- * Numbers have four digits, and more where four would leave nothing between them. That of the score
- * is rounded inwards: it is a threshold one can ask with. */
+ * Numbers have four digits, or more if four do not distinguish them. The score is rounded inwards,
+ * so that it is a valid threshold. */
 enum { NUMBER = 32, FEW = 4, ALL = 17 };
 
-/* v rounded to this many digits, upwards (up) or downwards. */
+/* Round v to this many digits, upwards (up) or downwards. */
 static double round_to(double v, int digits, int up, char text[NUMBER]) {
     sis__format(text, NUMBER, "%.*g", digits, v);
     double near = sis__number(text, NULL);
@@ -461,7 +461,7 @@ static double round_to(double v, int digits, int up, char text[NUMBER]) {
     return near;
 }
 
-/* Both numbers as text, with enough digits to differ. */
+/* Write both numbers with enough digits to differ. */
 static void write_ends(double score, double masked, char at[NUMBER], char beyond[NUMBER]) {
     for (int digits = FEW; digits <= ALL; digits++) {
         double end = round_to(score, digits, score < masked, at);
@@ -487,7 +487,7 @@ void sis_record_advice(const sis_record *r, char *text, size_t size) {
         return;
     }
     int for_all = kind_of(r) == SIS_GUARANTEE_ALL;
-    if (r->question.keep) { /* there is no threshold */
+    if (r->question.keep) { /* no threshold */
         snprintf(text, size, "%s",
                  !by_default ? "Another output is higher: ask about that one."
                  : for_all   ? "Ask with another domain."
@@ -530,7 +530,7 @@ static int is_number(const char *text, double *v) {
     return end != text && !*end;
 }
 
-/* Labels are compared as text, numbers by value: 1 and 1.0 are the same label. */
+/* Compare labels as text, or by value if they are numbers: 1 equals 1.0. */
 static int is_same_label(const char *a, const char *b) {
     double x, y;
     return strcmp(a, b) == 0 || (is_number(a, &x) && is_number(b, &y) && x == y);
@@ -548,7 +548,7 @@ static int is_label_of_output(const sis_record *r) {
     if (name && is_same_label(r->drawing.label, name))
         return 1;
     if (r->question.n_outputs == 0 && r->question.target == 0 && !name)
-        return -1; /* the only output, or not: older records do not say */
+        return -1; /* older records do not tell whether it is the only output */
     if (r->question.n_outputs == 1 && label != 0 && label != 1)
         return name ? 0 : -1;
     return label == (double)place;

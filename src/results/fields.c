@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fields of JSON objects. See fields.h.
+ * Reads fields of JSON objects. See fields.h.
  */
 #include "results/fields.h"
 
@@ -18,7 +18,7 @@
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
-/* Keep `room` as long as the finding; frees it on failure. */
+/* Keep `room` as long as the result; frees it on failure. */
 static int keep(sis__held *held, void *room) {
     int code = sis__reserve(&held->rooms, &held->cap, held->n + 1, sizeof *held->rooms);
     if (code == SIS_OK)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fields of JSON objects, read with their types into memory that grows only with the text. jansson
- * parses the JSON and checks depth, UTF-8 and number ranges. Errors are sticky: the first wrong
- * field leaves its message and code, and later calls do nothing. An optional field that is absent
- * leaves its variable unchanged.
+ * Reads fields of JSON objects with type checks. Memory grows only with the text. jansson parses
+ * the JSON and checks depth, UTF-8 and number ranges. Errors are sticky: the first wrong field sets
+ * message and code, and later calls do nothing. An absent optional field leaves its variable
+ * unchanged.
  */
 #ifndef SIS_RESULTS_FIELDS_H
 #define SIS_RESULTS_FIELDS_H
@@ -18,13 +18,13 @@ typedef struct sis__held {
     size_t n, cap;
 } sis__held;
 
-/* Memory that lives as long as the finding: n zeroed items, a copy of a text. NULL: out of
+/* Memory that lives as long as the result: n zeroed items, or a copy of a text. NULL: out of
  * memory. */
 void *sis__held_room(sis__held *held, size_t n, size_t size);
 char *sis__held_text(sis__held *held, const char *text);
 void sis__held_free(void *held);
 
-/* An object of the text. */
+/* A JSON object being read. */
 typedef struct sis__fields {
     const json_t *object;
     char prefix[64]; /* prefix of its field names in messages: "", "subsets[3]." */
@@ -42,12 +42,12 @@ enum { SIS__OPTIONAL, SIS__REQUIRED };
  * kind, such as "record". */
 int sis__json_read(const char *text, size_t n, const char *what, json_t **root);
 
-/* Open a finding, recognized by one of its fields and written by a command. *held owns what is
- * read, until sis__held_free. */
+/* Open a result that was written by a command and is recognized by one of its fields. *held owns
+ * all data read, until sis__held_free(). */
 void sis__finding_open(sis__fields *f, const char *text, size_t n, const char *what,
                        const char *writer, const char *field);
 
-/* The end of a _parse: the finding keeps *held, or it is freed after an error. */
+/* End a _parse function: the result keeps *held, or an error frees it. */
 int sis__finding_close(sis__fields *f, void **held);
 
 /* ---- One field ------------------------------------------------------------------------------- */
@@ -63,7 +63,7 @@ void sis__take_some(sis__fields *f, const char *name, size_t *out); /* at least 
 void sis__take_flag(sis__fields *f, const char *name, int *out);
 char *sis__take_text(sis__fields *f, const char *name, int required); /* NULL if absent */
 
-/* The text, or another if it is absent. Only for findings, which keep it. */
+/* The text, or a default if it is absent. Only for results, which own it. */
 const char *sis__take_text_or(sis__fields *f, const char *name, const char *other);
 
 /* A share from 0 to 1, or NaN. */
@@ -72,10 +72,10 @@ void sis__take_share(sis__fields *f, const char *name, double *out);
 /* Index of the field's text among n names. */
 size_t sis__take_choice(sis__fields *f, const char *name, const char *const *names, size_t n);
 
-/* ---- Objects in it --------------------------------------------------------------------------- */
+/* ---- Nested objects -------------------------------------------------------------------------- */
 
-/* The object in a field (without fields if it is absent), and entry i of the list in a field. Call
- * sis__leave() to pass the error code back. */
+/* The object in a field (empty if absent), and entry i of the list in a field. Call sis__leave() to
+ * pass the error code back. */
 sis__fields sis__enter(sis__fields *f, const char *name, int required);
 sis__fields sis__enter_item(sis__fields *f, const char *name, const json_t *list, size_t i);
 void sis__leave(sis__fields *f, const sis__fields *inner);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Records: their rules, writing, parsing and freeing. The fields and their order are defined in
- * results.h. The rules are what a record must satisfy to be written or read: features exist, lists
- * have matching lengths, numbers are finite. Code that uses a record may then index with its
- * contents. Parsing takes memory proportional to the text, checking that of one list of features at
- * a time, whatever n_features claims.
+ * Records: validation, writing, parsing and freeing. results.h defines the fields and their order.
+ * A record is validated when it is written or read: features exist, lists have matching lengths,
+ * numbers are finite. Other code may then use its contents as indices. Parsing takes memory
+ * proportional to the text, and validation that of one list of features, regardless of n_features.
  */
 #include "results/record.h"
 
@@ -213,7 +212,7 @@ static int check_values(const sis_record *r, int code) {
     return result;
 }
 
-/* Two positions in the text for each feature, ascending. */
+/* Two ascending positions in the text for each feature. */
 static int check_spans(const sis_record *r, int code) {
     size_t characters = 0;
     uint32_t c;
@@ -295,7 +294,7 @@ static int check_record(const sis_record *r, int code) {
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/* Of prompts; the bound has none. */
+/* For prompts; the bound has none. */
 static int has_without(const sis_record *r, const sis_subset *s) {
     return r->prompted && strcmp(r->question.method, "contrast") != 0 &&
            s != &r->collection.bound && !isnan(s->without);
@@ -461,7 +460,7 @@ static void put_prompted(sis__buf *b, const sis_prompted *p) {
     sis__json_count(b, "completion_tokens", p->completion_tokens);
 }
 
-/* The number of the example in its data set, unless its id is that number. */
+/* Write the number of the example in its data set, unless it equals the id. */
 static void put_origin(sis__buf *b, const sis_record *r) {
     char number[24];
     snprintf(number, sizeof number, "%zu", r->row);
@@ -652,7 +651,7 @@ static void take_collection(sis__fields *f, sis_collection *c) {
     sis__take_count(f, "n_features", SIS__REQUIRED, &c->n_features);
     take_subsets(f, c);
     take_bound(f, c);
-    c->rest_score = c->score; /* without subsets the rest is everything */
+    c->rest_score = c->score; /* without subsets, the rest is the whole input */
     if (c->n_subsets > 0)
         sis__take_number(f, "rest_score", SIS__REQUIRED, &c->rest_score);
     sis__take_flag(f, "verified", &c->verified);
@@ -688,7 +687,7 @@ static void take_attributions(sis__fields *f, sis_record *r) {
     f->code = inner.code;
 }
 
-/* Counterexamples, one for each subset, one after another. */
+/* Read the counterexamples, one for each subset, concatenated. */
 static void take_examples(sis__fields *f, sis_record *r) {
     size_t n;
     double *examples = sis__take_numbers(f, "examples", &n);
@@ -723,7 +722,7 @@ static void take_drawing(sis__fields *f, sis_record *r) {
     size_t n;
     r->drawing.kind = sis__take_text(f, "kind", SIS__OPTIONAL);
     r->drawing.shape = sis__take_counts(f, "shape", &r->drawing.rank);
-    f->nulls = 1; /* missing ones */
+    f->nulls = 1; /* NaN for missing values */
     r->drawing.values = sis__take_numbers(f, "values", &r->drawing.n_values);
     r->drawing.mask = sis__take_numbers(f, "mask", &n);
     take_examples(f, r);

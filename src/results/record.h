@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Shared by records and their features.
+ * Shared by record.c and feature.c.
  */
 #ifndef SIS_RESULTS_RECORD_H
 #define SIS_RESULTS_RECORD_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Results files: reading records one by one, resuming an interrupted run, and the lines that
- * predict and verify write. Reading holds one line at a time. Resuming cuts off an incomplete last
- * line, so scanning is strict: everything before it must be complete records, and it must begin
- * like one of our lines. A file given by mistake is refused, not truncated.
+ * Results files: reading records one by one, resuming an interrupted run, and the output lines of
+ * predict and verify. Reading holds one line at a time. Resuming removes an incomplete last line,
+ * so scanning is strict: everything before it must be complete records, and it must begin like a
+ * record. A wrong file is refused, not truncated.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 #include "data/cell.h"
 #include "data/source.h"
 
-static const size_t LINE_BYTES_MAX = (size_t)256 << 20; /* memory only grows with what is there */
+static const size_t LINE_BYTES_MAX = (size_t)256 << 20; /* memory grows only with the data */
 
 struct sis_results {
     sis__source source;
@@ -94,7 +94,7 @@ static int has_version(const sis__buf *line) {
     return 0;
 }
 
-/* Explain why the line is not a record: the parser's message, unless there is a simpler reason.
+/* Report why the line is not a record: the parser's message, unless there is a simpler reason.
  * Other programs may order fields differently, so the version field is searched for anywhere. */
 static int refuse_line(const sis_results *r, int code) {
     if (code != SIS_E_FORMAT)
@@ -121,14 +121,14 @@ int sis_results_skip(sis_results *results) {
     return next_line(results);
 }
 
-/* ---- Going on ------------------------------------------------------------------------------ */
+/* ---- Resuming ------------------------------------------------------------------------------ */
 
 static int not_ours(const sis_results *r) {
     return sis__fail(SIS_E_FORMAT, "%s, line %zu: not a record; name another --output",
                      r->source.name, r->number);
 }
 
-/* Scan all complete lines: their number, their end. */
+/* Scan all complete lines; returns their number and end. */
 static int scan_lines(sis_results *r, int (*take)(void *ctx, sis_record *record), void *ctx,
                       sis_resume *out) {
     int code, found;
@@ -169,7 +169,7 @@ int sis_resume_scan(const char *path, int (*take)(void *ctx, sis_record *record)
     return code;
 }
 
-/* ---- Lines beside results ------------------------------------------------------------------ */
+/* ---- Lines of predict and verify ----------------------------------------------------------- */
 
 int sis_scores_format(const char *id, const double *scores, size_t n_scores, char **line,
                       size_t *n) {
@@ -182,7 +182,7 @@ int sis_scores_format(const char *id, const double *scores, size_t n_scores, cha
     return sis__buf_give(&b, line, n);
 }
 
-/* For each feature, an input that loses the decision without it. */
+/* Write, for each feature, an input that loses the decision without it. */
 static void put_examples(sis__buf *b, const sis_subset_audit *s, size_t n_values) {
     sis__json_list(b, "counterexamples");
     for (size_t i = 0; i < s->n_examples; i++) {

@@ -38,7 +38,7 @@ typedef enum {
     FEATURE,
     SIZE,
     FIELDS,
-    COLUMN = FIELDS /* of the example, by its own name */
+    COLUMN = FIELDS /* a column of the example, by name */
 } field;
 static const char *const fields[] = {"example", "label", "class",     "status",  "kind", "model",
                                      "method",  "score", "threshold", "feature", "size"};
@@ -46,7 +46,7 @@ static const char *const fields[] = {"example", "label", "class",     "status", 
 typedef struct {
     field field;
     relation relation;
-    char *column; /* COLUMN: its name */
+    char *column; /* COLUMN: the name of the column */
     char *text;
     double number;
 } condition;
@@ -58,7 +58,7 @@ struct sis_where {
     size_t n;
 };
 
-/* ---- Reading ------------------------------------------------------------------------------- */
+/* ---- Parsing ------------------------------------------------------------------------------- */
 
 static int is_number_field(field f) {
     return f == SCORE || f == THRESHOLD || f == SIZE;
@@ -95,19 +95,19 @@ static int copy(piece p, char **out) {
     return SIS_OK;
 }
 
-/* A text in quotes at the beginning: the length up to and with the closing one. 0: there is none. */
+/* The length of a quoted text at the start, with both quotes. 0: none. */
 static size_t quoted_length(const char *text) {
     const char *close = *text == '"' || *text == '\'' ? strchr(text + 1, *text) : NULL;
     return close ? (size_t)(close - text) + 1 : 0;
 }
 
-/* Where the operator of a condition begins. */
+/* The position of the operator of a condition. */
 static size_t name_length(const char *text) {
     size_t blanks = strspn(text, " "), n = blanks + quoted_length(text + blanks);
     return n + strcspn(text + n, "=!<>");
 }
 
-/* Does a condition begin within the value: "debt or size<3"? */
+/* Does the value contain another condition, as in "debt or size<3"? */
 static int holds_condition(piece value) {
     for (size_t i = 1; i < value.n; i++) {
         const char *at = value.at + i;
@@ -119,7 +119,7 @@ static int holds_condition(piece value) {
     return 0;
 }
 
-/* A field of ours, or in quotes or by any other name a column. */
+/* A known field; quoted or unknown names are columns. */
 static int read_field(piece name, condition *c) {
     if (name.n == 0)
         return bad("a field or a column in front", name);
@@ -182,7 +182,7 @@ static int take_value(piece value, condition *c) {
     return check_value(c);
 }
 
-/* A value in quotes is what is between them. */
+/* A quoted value loses its quotes. */
 static int read_value(piece text, condition *c) {
     if (text.n == 0)
         return sis__fail(SIS_E_OPTION, "--where: \"%.60s\" is compared with nothing; add a value",
@@ -248,7 +248,7 @@ void sis_where_free(sis_where *w) {
     free(w);
 }
 
-/* ---- Asking -------------------------------------------------------------------------------- */
+/* ---- Evaluation ---------------------------------------------------------------------------- */
 
 static int compare(const condition *c, double v) {
     switch (c->relation) {
@@ -271,7 +271,7 @@ static int is_text(const condition *c, const char *text) {
     return (text && strcmp(text, c->text) == 0) == (c->relation == EQUAL);
 }
 
-/* By label; by number too, unless labels are numbers. */
+/* Matches by label; also by number, unless labels are numbers. */
 static int is_class(const condition *c, const sis_record *r) {
     char number[32];
     snprintf(number, sizeof number, "%zu", r->question.target);
@@ -304,7 +304,8 @@ int sis_record_kept(const sis_record *r, const char *name, char *text, size_t si
     return value != NULL;
 }
 
-/* A column by its number if it has one, else by its word. Errors have no values, and nothing holds of them. */
+/* Compare a column as a number if it has one, else as a word. Records with errors have no values
+ * and never match. */
 static int holds_of_column(const condition *c, const sis_record *r) {
     char number[SIS_NUMBER_SIZE], kept[512], *end;
     size_t count;

@@ -40,8 +40,8 @@ struct sis__clients {
 
 enum { WRITING_TAKES = 10 }; /* times the seconds allowed for a request: answers are larger */
 
-/* An IPv4 address, or the network of an IPv6 address, because one household has all addresses in
- * it. */
+/* An IPv4 address, or the network of an IPv6 address, because one client may own a whole
+ * network. */
 static uint64_t address_of(const struct sockaddr *at) {
     uint64_t address = 0;
     if (at && at->sa_family == AF_INET)
@@ -147,7 +147,7 @@ static void *watch(void *ctx) {
         else
             pthread_cond_wait(&all->changed, &all->lock);
         double now = sis__seconds();
-        if (now - looked < moment) /* a client has connected */
+        if (now - looked < moment) /* a client has just connected */
             continue;
         looked = now;
         for (sis__client *c = all->first; c; c = c->next)

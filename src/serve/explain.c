@@ -25,13 +25,13 @@ typedef struct {
     json_t *body;
     sis__ask ask;
     sis_data *data;
-    sis__served_task *other; /* the task that `task` is derived from; NULL: the model's own */
+    sis__served_task *other; /* `task` is derived from it; NULL: from the model's default task */
     sis_task *task;
     sis_report *report;
     size_t n, done;
 } work;
 
-/* ---- What is asked --------------------------------------------------------------------------- */
+/* ---- Options of a request -------------------------------------------------------------------- */
 
 static int wrong(const char *name, const char *expected) {
     return sis__fail(SIS_E_OPTION, "parameters: %s: expected %s", name, expected);
@@ -137,7 +137,7 @@ static int check_names(const json_t *body, enum sis__form form) {
     return SIS_OK;
 }
 
-/* ---- Begin and end --------------------------------------------------------------------------- */
+/* ---- Starting and ending a task -------------------------------------------------------------- */
 
 static int read_instances(work *w) {
     const sis_server_opt *o = w->serving->opt;
@@ -164,7 +164,7 @@ static int parse_body(work *w) {
     return error ? error : read_ask(json_object_get(w->body, "parameters"), &w->ask);
 }
 
-/* The instances of a language model, objects, as lines of JSON. */
+/* Write the instances of a language model, which are objects, as lines of JSON. */
 static int write_objects(const work *w, sis__buf *b) {
     const json_t *list = json_object_get(w->body, "instances"), *object;
     size_t i, max = w->serving->opt->instances;
@@ -187,7 +187,7 @@ static int write_objects(const work *w, sis__buf *b) {
     return sis__buf_error(b);
 }
 
-/* A task of its own: a language model is told its prompts. */
+/* Open a separate task for a language model, because the request holds its prompts. */
 static int open_prompts(work *w) {
     sis_task_opt opt = w->model->from->task;
     sis__buf objects;
@@ -272,7 +272,7 @@ static void fail_by_name(const work *w, unsigned status) {
     sis__buf_release(&text);
 }
 
-/* If time ran out, answer with what has been found. */
+/* If the time limit was reached, answer with the results so far. */
 static void conclude(work *w, int error) {
     sis__request *r = w->request;
     int cut = error == SIS_E_CANCELLED && r->cut;
@@ -404,7 +404,7 @@ void sis__serve_explain(sis__serving *s, sis__served *model, sis__request *r, en
     int error = begin(&w);
     if (!error && form == SIS__FORM_REPORT)
         write_report(&w, &error);
-    else if (!error || (error == SIS_E_CANCELLED && r->cut)) /* the time was up before it began */
+    else if (!error || (error == SIS_E_CANCELLED && r->cut)) /* too late to begin */
         write_explanations(&w, &error);
     if (r->cut && form == SIS__FORM_REPORT)
         sis__request_fail(r, 503, TOO_LATE);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Instances of a request to a data set. An instance is
+ * Converts the instances of a request to a data set. An instance is
  *
  *     a text               a DNA sequence if the model takes DNA, otherwise a text
- *     a list of texts      words, used as they are
+ *     a list of texts      words, used unchanged
  *     a list of numbers    values, nested or flat; null is a missing value
- *     an object            {"text": ...}, {"words": [...]}, {"sequence": ...}, {"values": [...]}; or
- *                          a row of a table by its columns, {"age": 33, "housing": "own"}
+ *     an object            {"text": ...}, {"words": [...]}, {"sequence": ...}, {"values": [...]};
+ *                          or a row of a table by its columns, {"age": 33, "housing": "own"}
  *
  * All instances of a request have the same form. An object may also have an "id" and a "label".
  */
@@ -154,7 +154,7 @@ static int get_cell(const sis__schema_column *c, const json_t *v, double *out) {
     const char *text = json_string_value(v);
     for (size_t k = 0; json_is_null(v) && k < c->n_categories; k++)
         text = !text && sis_word_is_missing(c->categories[k]) ? c->categories[k] : text;
-    if (!text && json_is_null(v)) /* 0 in each value, as encoders do */
+    if (!text && json_is_null(v)) /* 0 in each value, like encoders */
         return SIS_OK;
     if (!text)
         return sis__fail(SIS_E_FORMAT, "column \"%s\": expected a category, as text", c->name);
@@ -231,7 +231,7 @@ static int read_words(reading *r, sis_data **out) {
     return error;
 }
 
-/* ---- All of it ------------------------------------------------------------------------------- */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 /* Is it a row by columns, even if a column is called "text"? */
 static int has_columns(const json_t *v, const sis__schema *s) {

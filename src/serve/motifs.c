@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Known motifs, for the page: the ones most similar to a subset of a DNA sequence.
+ * Finds the known motifs most similar to a subset of a DNA sequence, for the page.
  *
  *     POST /v1/motifs {"patterns":["CNCCNNCTNNTGG"]}
- *     {"matches":[[{"id","name","divergence","p","q","offset","reverse","matrix":[[a,c,g,t],...]},...]]}
+ *     {"matches":[[{"id","name","divergence","p","q","offset","reverse",
+ *                   "matrix":[[a,c,g,t],...]},...]]}
  *
  * A pattern is the letters of a subset from its first to its last base, N for bases outside it.
  */

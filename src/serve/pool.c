@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Workers, a queue for each model, and a watcher thread. The watcher cancels the task of a request
- * that takes too long or whose client has disconnected, and answers requests whose time is up while
- * they wait.
+ * The thread pool: workers, a queue for each model, and a watcher thread. The watcher cancels the
+ * task of a request that exceeds its deadline or whose client has disconnected. It also answers
+ * requests whose deadline passes while they wait.
  *
- * A slow model must not block the others. Each model has a lane with its own queue, and there is
- * one more lane for requests without a model. There are --workers threads plus one for each further
- * lane, so that a thread is always left for every lane that runs nothing.
+ * A slow model must not block the others. Each model has a lane with its own queue, and one more
+ * lane serves requests without a model. There are --workers threads plus one for each further lane,
+ * so that a thread is always left for every idle lane.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -102,7 +102,7 @@ static sis__job *take(sis__pool *p) {
         pthread_cond_signal(&p->watched);
     }
     if (p->ending && p->waiting == 0)
-        pthread_cond_broadcast(&p->more); /* the others need not wait for more */
+        pthread_cond_broadcast(&p->more); /* wake the other workers: no more requests will come */
     pthread_mutex_unlock(&p->lock);
     return job;
 }
@@ -181,7 +181,7 @@ static void wait_a_moment(sis__pool *p) {
     pthread_cond_timedwait(&p->watched, &p->lock, &until);
 }
 
-/* Remove the requests whose time is up; queues are ordered by deadline. */
+/* Remove expired requests; queues are ordered by deadline. */
 static sis__job *expire(sis__pool *p, double now) {
     sis__job *late = NULL;
     for (size_t k = 0; k < p->n_lanes; k++) {
@@ -195,7 +195,7 @@ static sis__job *expire(sis__pool *p, double now) {
     return late;
 }
 
-/* Called without the lock, because it resumes their connections. */
+/* Called without the lock, because it resumes connections. */
 static void answer_late(sis__pool *p, sis__job *late) {
     for (sis__job *next; late; late = next) {
         next = late->next;
@@ -223,7 +223,7 @@ static void *watch(void *ctx) {
         sis__job *late = expire(p, now);
         if (!late)
             continue;
-        pthread_cond_broadcast(&p->more); /* there may be nothing left to wait for */
+        pthread_cond_broadcast(&p->more); /* workers may have nothing left to wait for */
         pthread_mutex_unlock(&p->lock);
         answer_late(p, late);
         pthread_mutex_lock(&p->lock);

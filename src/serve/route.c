@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The addresses of the server, in one table; a star stands for the name of a model.
+ * The table of the server's addresses. A star stands for the name of a model.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ void sis__request_fail(sis__request *r, unsigned status, const char *text) {
     sis__buf_str(&line, text ? text : sis_error_detail());
     for (size_t k = 0; k < line.len; k++)
         if (strchr("\n\r\t", line.data[k]))
-            line.data[k] = ' '; /* errors are one line, whatever they quote */
+            line.data[k] = ' '; /* keep the error on one line */
     sis__buf_char(&r->answer, '{');
     sis__json_text(&r->answer, "error", line.data ? line.data : "out of memory");
     sis__buf_char(&r->answer, '}');
@@ -191,7 +191,7 @@ static size_t find_model(const sis__serving *s, const char *name, size_t n) {
     return k;
 }
 
-/* The model with this name, with a reference for the caller. NULL: there is none. */
+/* The model with this name, with a reference for the caller. NULL: none. */
 static sis__served *hold(sis__serving *s, const char *name, size_t n) {
     size_t k = find_model(s, name, n);
     if (k == s->opt->n_models)

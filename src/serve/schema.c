@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The form of a model's inputs, from its examples if there are any, otherwise from its metadata.
- * Which values are categories of a column is never guessed from names, because a number may be
- * called "speed=kmh": the examples or the network (sis.columns) say so; otherwise each value is a
- * column of numbers.
+ * Categories are never guessed from names, because a number may be called "speed=kmh". The examples
+ * or the network (sis.columns) define them; otherwise each value is a numeric column.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -181,7 +180,7 @@ static int find_columns(sis__schema *s, const sis_data *data, const sis_net *net
     return error;
 }
 
-/* Minimum, maximum and median of each column of numbers, in the examples. */
+/* Compute minimum, maximum and median of each numeric column in the examples. */
 static int measure_columns(sis__schema *s, const sis_data *data) {
     size_t n = sis_data_count(data) < LOOKED_AT ? sis_data_count(data) : LOOKED_AT, some;
     double *rows = SIS_NEW(double, n * s->n_values), *column = SIS_NEW(double, n);
@@ -206,7 +205,7 @@ static int measure_columns(sis__schema *s, const sis_data *data) {
     return error;
 }
 
-/* Without examples the mask that a network carries is a value of each column. */
+/* Without examples, the mask stored in a network gives a typical value of each column. */
 static void middle_of_net(sis__schema *s, const sis_net *net) {
     size_t n;
     const float *mask = sis_net_mask(net, &n);
@@ -215,7 +214,7 @@ static void middle_of_net(sis__schema *s, const sis_net *net) {
             s->columns[k].middle = mask[s->columns[k].first];
 }
 
-/* ---- All of it ------------------------------------------------------------------------------- */
+/* ---- Entry points ---------------------------------------------------------------------------- */
 
 static int find_names(sis__schema *s, const sis_model *model, const sis_data *data,
                       const sis_net *net) {

@@ -34,13 +34,13 @@ typedef struct sis__schema_column {
     char *name;
     size_t first, n_categories; /* first value; number of categories, 0: a number */
     char **categories;          /* (n_categories) */
-    double min, max, middle;    /* of a number, in the examples; NaN: not known */
+    double min, max, middle;    /* of a number, in the examples; NaN: unknown */
 } sis__schema_column;
 
 /* The form of an input. */
 typedef struct sis__schema {
-    const char *kind;     /* as sis_data_kind says it */
-    size_t rank, dims[8]; /* of numbers; rank 0: not known */
+    const char *kind;     /* from sis_data_kind() */
+    size_t rank, dims[8]; /* of numbers; rank 0: unknown */
     size_t n_columns;
     sis__schema_column *columns; /* of a table with names, else NULL */
     const char **column_names;   /* (n_columns) the same names */
@@ -51,13 +51,13 @@ typedef struct sis__schema {
     char **labels; /* of outputs */
     size_t n_fields;
     char **fields;              /* (n_fields) of the prompt of a language model, else NULL */
-    const char *explain, *unit; /* the field that is cut, and into what */
+    const char *explain, *unit; /* the field that is split, and its unit */
 } sis__schema;
 
 int sis__schema_init(sis__schema *s, const sis_task *task);
 void sis__schema_release(sis__schema *s);
 
-/* As members of a JSON object. */
+/* Write the schema as members of a JSON object. */
 void sis__schema_write(const sis__schema *s, sis__buf *b);
 
 /* ---- served.c ------------------------------------------------------------------------------ */
@@ -96,18 +96,17 @@ typedef struct sis__ask {
     int trace, cheapest;
 } sis__ask;
 
-/* Put the options of contrasts that are asked for into those of a task. */
+/* Copy the requested contrast options to the options of a task. */
 void sis__ask_contrast(const sis__ask *ask, sis_task_opt *opt);
 
-/* The prepared task to use: the model's own (*out is NULL), or one with another mask, method or
- * kind of contrast,
- * with a reference for the caller. */
+/* The prepared task to use: the model's default (*out is NULL), or one with another mask, method or
+ * kind of contrast, with a reference for the caller. */
 int sis__served_task_for(sis__served *s, const sis__ask *ask, sis__served_task **out);
 void sis__served_task_drop(sis__served *s, sis__served_task *task); /* NULL is allowed */
 
-/* Clients see names, but no files or commands. _option: the part of an option such as "mean:FILE"
- * before the file, in room (32). _hide: a message with the model's name instead of its file, and
- * FILE instead of paths. */
+/* Hide files and commands from clients. _option: the part of an option such as "mean:FILE" before
+ * the file, in room (32). _hide: a message with the model's name instead of its file, and FILE
+ * instead of paths. */
 const char *sis__served_option(const char *option, char *room);
 void sis__served_hide(const sis_served *from, const char *text, sis__buf *out);
 
@@ -115,10 +114,10 @@ void sis__served_hide(const sis_served *from, const char *text, sis__buf *out);
  * invalid answers and host names are for the log only. */
 void sis__served_cut(sis__buf *text);
 
-/* Names, types and shapes, for GET of both protocols. */
+/* Write names, types and shapes, for GET of both protocols. */
 void sis__served_describe(const sis__served *s, int v2, sis__buf *b);
 
-/* Examples to choose from: {"count":...,"examples":[...]}. */
+/* Write examples to choose from: {"count":...,"examples":[...]}. */
 int sis__served_examples(const sis__served *s, size_t from, size_t count, sis__buf *b);
 
 /* ---- instances.c --------------------------------------------------------------------------- */
@@ -176,7 +175,7 @@ typedef struct sis__request {
     const char *type;
     const char *allow; /* of status 405 */
     int retry;         /* Retry-After */
-    const void *fixed; /* static bytes, or NULL: */
+    const void *fixed; /* static bytes, or NULL */
     size_t n_fixed;
     sis__buf answer;
     sis__buf why; /* reason of a failure, for the log only */
@@ -202,10 +201,10 @@ int sis__route_is_quick(const sis__request *r);
 /* Index of the model in the request; the number of models if there is none. */
 size_t sis__route_model(const sis__serving *s, const sis__request *r);
 
-/* Fill in the answer. Always succeeds: a failure is an answer, too. */
+/* Fill in the answer, which may report an error. Always succeeds. */
 void sis__route(sis__serving *s, sis__request *r);
 
-/* The answer {"error": text}; the text is the thread's last message if it is NULL. */
+/* Answer {"error": text}; if NULL, the text is the thread's last message. */
 void sis__request_fail(sis__request *r, unsigned status, const char *text);
 
 /* ---- explain.c ----------------------------------------------------------------------------- */
@@ -238,7 +237,7 @@ int sis__pool_start(sis__serving *s, sis__pool **out);
 /* 1: a thread of the pool will run it. 0: the queue of its model is full. */
 int sis__pool_put(sis__pool *p, sis__job *job);
 
-/* Finish waiting requests, then end the threads; new ones are refused. NULL is allowed. */
+/* Finish waiting requests, then end the threads; new requests are refused. NULL is allowed. */
 void sis__pool_end(sis__pool *p);
 void sis__pool_free(sis__pool *p); /* after sis__pool_end() */
 

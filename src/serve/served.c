@@ -16,9 +16,9 @@
 #include "base/mem.h"
 #include "serve/serve.h"
 
-/* ---- Open and drop --------------------------------------------------------------------------- */
+/* ---- Opening and closing --------------------------------------------------------------------- */
 
-/* A command or a server takes texts of one task at a time. */
+/* Commands and servers process one task at a time. */
 static int is_one_by_one(const char *model) {
     return strncmp(model, "cmd:", 4) == 0 || strncmp(model, "http:", 5) == 0 ||
            strncmp(model, "https:", 6) == 0;
@@ -184,9 +184,9 @@ int sis__served_task_for(sis__served *s, const sis__ask *ask, sis__served_task *
     return error;
 }
 
-/* ---- What strangers may know ----------------------------------------------------------------- */
+/* ---- Hiding files from clients --------------------------------------------------------------- */
 
-/* The file in an option; NULL if there is none. */
+/* The file in an option, or NULL. */
 static const char *file_in(const char *option) {
     const char *colon = option ? strchr(option, ':') : NULL;
     if (!option || is_harmless(option) || strncmp(option, "ball:", 5) == 0)

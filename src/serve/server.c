@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Connections. One thread of libmicrohttpd reads requests and writes answers, however slow the
- * clients are. A complete request that needs a model is suspended and queued; its connection
+ * Connections. One thread of libmicrohttpd reads requests and writes answers, so that slow clients
+ * block nobody. A complete request that needs a model is suspended and queued; its connection
  * resumes when a worker has the answer.
  */
 #include <stdio.h>
@@ -104,7 +104,7 @@ static int ensure_loaded(void) {
                                     "install it (Debian: libmicrohttpd12)");
 }
 
-/* ---- A server and its requests --------------------------------------------------------------- */
+/* ---- Server and requests --------------------------------------------------------------------- */
 
 struct sis_server {
     sis_server_opt opt;
@@ -114,10 +114,10 @@ struct sis_server {
     struct MHD_Daemon *daemon;
     unsigned port;
     int local;          /* listens on loopback only */
-    atomic_size_t open; /* requests whose answer is not yet sent completely */
+    atomic_size_t open; /* requests whose answer is not completely sent */
 };
 
-/* A request, from its first line to its last byte. */
+/* A request, from its first line to the end of the answer. */
 typedef struct {
     sis__job job; /* must be first: used by the pool */
     sis_server *server;
@@ -125,7 +125,7 @@ typedef struct {
     sis__buf body;
     char *path, *method;
     double began; /* time of arrival */
-    int answered; /* the answer is there */
+    int answered; /* the answer is ready */
     size_t swallowed;
 } exchange;
 
@@ -155,7 +155,7 @@ static void add_headers(const exchange *x, struct MHD_Response *response) {
     }
 }
 
-/* Its connection; NULL: not watched. */
+/* The watched connection; NULL: not watched. */
 static sis__client *client_of(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info =
         mhd.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -240,7 +240,7 @@ static int is_preflight(const exchange *x) {
     return x->server->opt.origin && strcmp(x->method, "OPTIONS") == 0;
 }
 
-/* Health and the page itself need no token; what the page requests does. */
+/* Only health checks and the page itself need no token. */
 static int authorized(const exchange *x) {
     const char *token = x->server->opt.token, *path = x->job.request.path;
     const char *given =
@@ -306,7 +306,7 @@ static enum MHD_Result count_framing(void *ctx, enum MHD_ValueKind kind, const c
     return MHD_YES;
 }
 
-/* Two lengths or two hosts: a proxy in front of us may use the other one. */
+/* Two lengths or two hosts: a proxy may use the other one. */
 static int is_ambiguous(const exchange *x) {
     size_t n[2] = {0, 0};
     mhd.get_connection_values(x->connection, MHD_HEADER_KIND, count_framing, n);
@@ -393,7 +393,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
     return x->answered ? queue(x) : dispatch(x);
 }
 
-/* ---- The end of a request -------------------------------------------------------------------- */
+/* ---- End of a request ------------------------------------------------------------------------ */
 
 static void note(const exchange *x, double seconds) {
     const sis__request *r = &x->job.request;
@@ -435,7 +435,7 @@ static void finish(void *ctx, struct MHD_Connection *connection, void **state,
     atomic_fetch_sub(&server->open, 1);
 }
 
-/* A connection begins or ends. */
+/* Called when a connection begins or ends. */
 static void notice(void *ctx, struct MHD_Connection *connection, void **client,
                    enum MHD_ConnectionNotificationCode what) {
     sis_server *server = (sis_server *)ctx;
@@ -456,7 +456,7 @@ static void be_quiet(void *ctx, const char *format, va_list args) {
     (void)ctx, (void)format, (void)args;
 }
 
-/* A listening socket; -1 after a failure that has been reported. */
+/* Open a listening socket; -1 after reporting a failure. */
 static int listen_at(const sis_server_opt *o) {
     struct addrinfo want = {.ai_family = AF_UNSPEC,
                             .ai_socktype = SOCK_STREAM,
@@ -483,7 +483,7 @@ static int listen_at(const sis_server_opt *o) {
     return fd;
 }
 
-/* The port of a socket, and whether other machines can reach it. */
+/* Find the port of a socket, and whether other machines can reach it. */
 static void note_address(sis_server *s, int fd) {
     struct sockaddr_storage at = {0};
     socklen_t n = sizeof at;
@@ -519,7 +519,7 @@ static int check_names(const sis_server_opt *o) {
     return o->n_models ? SIS_OK : sis__fail(SIS_E_OPTION, "--model: expected at least one");
 }
 
-/* As many connections as there may be open files, minus those that models need. */
+/* The limit of open files, minus those that models need. */
 static unsigned max_connections(void) {
     struct rlimit files;
     rlim_t max = getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur / 4 * 3 : 256;
