@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Arrays that are not data sets: masks and feature maps from .npy files of any shape.
+ * Reads masks and feature maps from .npy files of any shape.
  */
 #include <limits.h>
 #include <math.h>
@@ -72,7 +72,7 @@ static int check_gaps(const char *path, const unsigned char *used, size_t n) {
     return SIS_OK;
 }
 
-/* A map without gaps has no feature beyond its number of values. */
+/* Without gaps, the largest feature is below the number of values. */
 static int copy_map(const char *path, const sis_array *from, int *map) {
     unsigned char *used = SIS_NEW(unsigned char, from->n);
     int code = used ? SIS_OK : SIS_E_NOMEM;

@@ -17,7 +17,7 @@
 
 /* ---- Marks --------------------------------------------------------------------------------- */
 
-enum { BLOCKS = 32 }; /* of the memory; so many threads may hold one each */
+enum { BLOCKS = 32 }; /* in the memory limit: up to this many threads can hold one each */
 
 int sis__marks_add(sis__marks *m, sis__mark at, size_t held) {
     if (m->memory == 0 || (m->n > 0 && held - m->held < m->memory / BLOCKS))
@@ -55,14 +55,14 @@ typedef struct {
     pthread_mutex_t lock; /* protects the rest */
     holder *holders;
     size_t n_holders, room;
-    atomic_int error; /* of the first block that could not be read */
+    atomic_int error; /* of the first block that failed to load */
     char message[256];
     size_t serial; /* unique within the process */
 } blocks;
 
 /* The block this thread used last, cached per thread to avoid a lookup. */
 typedef struct {
-    size_t serial, first, end; /* serial 0: nothing */
+    size_t serial, first, end; /* serial 0: none */
     const sis_data *data;
 } view;
 static _Thread_local view last;
@@ -116,7 +116,7 @@ static block *read_block(blocks *d, size_t number) {
     return NULL;
 }
 
-/* The holder of this thread's block. */
+/* Find the holder of this thread's block. */
 static holder *find_holder(blocks *d) {
     for (size_t k = 0; k < d->n_holders; k++)
         if (d->holders[k].thread == &last)
@@ -162,7 +162,7 @@ static const sis_data *hold(const sis_data *data, size_t *i) {
     return found;
 }
 
-/* ---- What a data set answers --------------------------------------------------------------- */
+/* ---- Operations ---------------------------------------------------------------------------- */
 
 int sis_data_error(const sis_data *data) {
     blocks *d = (blocks *)data;
@@ -234,7 +234,7 @@ static void free_blocks(sis_data *data) {
     free(d);
 }
 
-/* ---- Making one ---------------------------------------------------------------------------- */
+/* ---- Construction -------------------------------------------------------------------------- */
 
 /* Take kind and shape from the first block. */
 static int take_kind(blocks *d) {

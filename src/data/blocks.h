@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Data sets larger than their memory limit (sis_data_opt.memory). A file is first read once from
- * start to end, as usual, and marked at regular intervals where an example begins. If it turns out
- * to be too large, the examples are dropped and only the marks are kept. The part between two marks
- * is a block: a data set of its own, which the reader of the format reads again when one of its
- * examples is needed. Each thread holds the block it used last; threads in the same block share it.
+ * Data sets larger than their memory limit (sis_data_opt.memory). The first pass reads the whole
+ * file and marks the start of an example at regular intervals. If the file is too large, the
+ * examples are dropped and only the marks are kept. The part between two marks is a block: a data
+ * set that the format's reader reads again when one of its examples is needed. Each thread holds
+ * the block it used last; threads in the same block share it.
  */
 #ifndef SIS_DATA_BLOCKS_H
 #define SIS_DATA_BLOCKS_H

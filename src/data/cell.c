@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Text from files. See cell.h. Most numbers in tables are short. With at most 15 digits and a power
- * of ten up to 22, digits and power are both exact doubles, so one multiplication or division gives
- * the correctly rounded result. All other numbers go to the C library.
+ * Parses numbers and prints excerpts. See cell.h. Most numbers in tables are short. With at most 15
+ * digits and a power of ten up to 22, digits and power are both exact doubles, so one
+ * multiplication or division gives the correctly rounded result. The C library parses all other
+ * numbers.
  */
 #include "data/cell.h"
 

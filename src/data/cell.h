@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The meaning of a piece of text from a file: whether it is a number, how to show it in a message,
- * and lists of such pieces.
+ * Pieces of text from a file: parsing as a number, excerpts for messages, and lists of strings.
  */
 #ifndef SIS_DATA_CELL_H
 #define SIS_DATA_CELL_H
@@ -18,8 +17,8 @@ int sis__cell_number(const char *text, double *out);
 /* Empty, or only blanks? */
 int sis__cell_blank(const char *text);
 
-/* Is the cell a missing value: empty, NA, NaN, N/A, null? In a column of numbers also none, which
- * elsewhere may be a word. */
+/* Is the cell a missing value: empty, NA, NaN, N/A, null? In a numeric column also "none", which
+ * may be a word elsewhere. */
 int sis__cell_missing(const char *text);
 int sis__cell_missing_word(const char *text);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See cells.h.
+ * Splits a table into cells. See cells.h.
  */
 #include "data/cells.h"
 
@@ -99,7 +99,7 @@ int sis__cells_next(sis__cells *t) {
     }
     if (code == SIS_OK)
         code = t->source.error;
-    sis__buf_add(&t->cell, "", 0); /* the NUL */
+    sis__buf_add(&t->cell, "", 0); /* add the NUL */
     t->last = c != t->separator;
     t->column = t->last ? 0 : t->column + 1;
     if (code == SIS_OK && t->column >= COLUMNS_MAX)
@@ -130,7 +130,7 @@ int sis__cells_begin(sis__cells *t) {
     size_t n = s->filled - s->next < 3 ? s->filled - s->next : 3;
     if (c == 0xFE || c == 0xFF)
         return fail_at_line(t, "not UTF-8 text (UTF-16?); save it as UTF-8");
-    if (c == 0xEF && sis__utf8_check((const char *)s->chunk + s->next, n) == 0) /* half a mark */
+    if (c == 0xEF && sis__utf8_check((const char *)s->chunk + s->next, n) == 0) /* partial mark */
         return fail_at_line(t, "begins with bytes that are not UTF-8 text");
     return s->error;
 }

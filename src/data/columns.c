@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables with categories. See columns.h. Whether a column holds categories is known only at its
- * end, so each cell is stored both as a number and as the number of its distinct text. Then the
- * layout is determined, where each value is either a column's number or one of its categories, and
- * every row is written accordingly.
+ * Tables with categories. See columns.h. A column is known to hold categories only after its last
+ * cell, so each cell is stored both as a number and as a code of its distinct text. Then the layout
+ * is determined: each value is either a column's number or one of its categories. Finally every row
+ * is converted.
  */
 #include "data/columns.h"
 
@@ -77,12 +77,12 @@ struct sis__layout {
     sis_missing missing;
     const sis_data_opt *opt; /* only during construction */
     int given;               /* the caller named the values, and other categories are an error */
-    int no_missing; /* the model has no value for missing words, judging by its number of values */
+    int no_missing;          /* the model has no value for missing words, by its number of values */
     unsigned char *is_category; /* (width) */
     value *values;              /* (n) */
     size_t n, room;
     sis__strings list;  /* names of values, during construction */
-    const char **names; /* (n) then final */
+    const char **names; /* (n) the final names */
     int names_owned;
 };
 typedef sis__layout layout;
@@ -118,7 +118,7 @@ static int too_many(const layout *l, size_t column) {
 
 typedef struct {
     const char *text;
-    double number; /* NaN: it is none */
+    double number; /* NaN: not a number */
     int category;
 } sortable;
 
@@ -223,7 +223,7 @@ static int no_number(const layout *l, size_t column, size_t row, size_t line, ui
     char name[SIS__EXCERPT_SIZE], cell[SIS__EXCERPT_SIZE];
     const sis__column *c = &l->columns[column];
     sis__cell_excerpt(c->name, name);
-    if (c->full) /* it is no longer known which cell it was */
+    if (c->full) /* the cell is no longer known */
         return sis__fail(SIS_E_FORMAT,
                          "%s, row %zu (line %zu), column \"%s\": expected a finite number%s",
                          l->path, row, line, name, c->words ? "" : SIS__SAY_MISSING);
@@ -239,7 +239,7 @@ static int no_number(const layout *l, size_t column, size_t row, size_t line, ui
                                        : "");
 }
 
-/* A column of numbers. */
+/* Add a numeric column. */
 static int add_number(layout *l, size_t column) {
     const sis__column *c = &l->columns[column];
     if (sis__column_is_category(c))
@@ -249,7 +249,7 @@ static int add_number(layout *l, size_t column) {
     return add_value(l, column, NUMBER, c->name);
 }
 
-/* The layout with the values in the order of the file. */
+/* Lay out the values in the order of the file. */
 static int lay_out(layout *l) {
     int code = SIS_OK;
     for (size_t k = 0; k < l->width && code == SIS_OK; k++) {
@@ -429,7 +429,7 @@ int sis__layout_rows(const sis__layout *l, const sis__columns *t, sis_data **out
     return sis__data_from_rows(l->path, SIS_KIND_TABLE, &rows, NULL, out);
 }
 
-/* ---- The layout as a whole ------------------------------------------------------------------ */
+/* ---- Complete layouts ----------------------------------------------------------------------- */
 
 /* Number the features, one per column, in the order of their values. */
 static int map_features(const layout *l, sis_data *data) {
@@ -491,7 +491,7 @@ void sis__layout_free(sis__layout *l) {
     free(l);
 }
 
-/* Values for missing words in the layout. */
+/* The number of values for missing words. */
 static size_t count_missing(const layout *l) {
     size_t n = 0;
     for (size_t v = 0; v < l->n; v++)

@@ -56,7 +56,7 @@ uint16_t sis__column_find(const sis__column *c, const char *cell);
 int sis__column_is_category(const sis__column *c);
 
 /* Set the types of named columns (n) from the options; `by_number`: columns may also be given by
- * number from 0. A first column without a name is the index of a frame of pandas: the id, unless another
+ * number from 0. A first column without a name is a pandas index: it is the id, unless another
  * column is. */
 int sis__columns_types(sis__column *columns, size_t n, const char *path, const sis_data_opt *opt,
                        int by_number);

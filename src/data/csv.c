@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables of numbers: an optional header with the names of the features, then one row per example;
- * if the caller allows it also missing values, categories, a column of labels and one of ids
- * (columns.c, types.c). Cells are read one at a time (cells.c), so memory holds the numbers and one
- * cell, never the text. For a table in blocks (blocks.h) columns and layout are kept, and rows are
- * read again.
+ * Reads tables of numbers: an optional header with the names of the features, then one row per
+ * example. If the caller allows it, also missing values, categories, labels and ids (columns.c,
+ * types.c). Cells are read one at a time (cells.c), so memory holds the numbers and one cell, never
+ * the whole text. For a table in blocks (blocks.h) columns and layout are kept, and rows are read
+ * again.
  */
 #include "data/data.h"
 
@@ -25,7 +25,7 @@
 #include "data/cells.h"
 #include "data/columns.h"
 
-/* What rows are called, and what they are. */
+/* Labels and ids of rows. */
 typedef struct {
     size_t label, id;               /* columns; SIZE_MAX: none */
     int keeps;                      /* some columns are kept */
@@ -45,7 +45,7 @@ typedef struct {
     size_t used, room;
     sis__marks marks;
 
-    /* Cells as text too, where columns may hold more than numbers; else NULL. */
+    /* Columns that may hold more than numbers also store cells as text; else NULL. */
     const sis_data_opt *opt;
     sis__column *columns; /* (width) */
     int complete;         /* all cells have been read */
@@ -85,7 +85,7 @@ static int check_names(const table *t) {
     return code;
 }
 
-/* A first column without a name numbers the rows, as pandas writes its index: it is the id. */
+/* A first column without a name is a pandas index: it is the id. */
 static int has_index(const table *t) {
     return t->width > 1 && !t->first && !*t->names[0];
 }
@@ -227,7 +227,7 @@ static const char *advice(const table *t, size_t column) {
                  "take it out of the table";
 }
 
-/* Fail: why the cell of this column cannot be used. */
+/* Fail: tell why the cell of this column is invalid. */
 static int bad_cell(const table *t, size_t column) {
     char name[SIS__EXCERPT_SIZE], found[SIS__EXCERPT_SIZE];
     const char *cell = t->in.cell.data;
@@ -252,7 +252,7 @@ static int ragged(const table *t, size_t found) {
         t->in.source.name, t->height, t->in.row_line, t->width, t->width == 1 ? "" : "s", found);
 }
 
-/* May the cell stand in this column? */
+/* Is the cell allowed in this column? */
 static int is_allowed(const table *t, const sis__column *c, int number, int absent) {
     int words = c->type == SIS__COLUMN_CATEGORY || c->type >= SIS__COLUMN_IGNORE ||
                 (c->type == SIS__COLUMN_ANY && (t->opt->categorical || t->all_types));
@@ -437,7 +437,7 @@ static int keep_first(table *t) {
     for (size_t k = 0; code == SIS_OK && k < t->width; k++) {
         sis__buf_clear(&t->in.cell);
         sis__buf_str(&t->in.cell, t->first[k]);
-        t->in.quoted = 1; /* blanks are gone already */
+        t->in.quoted = 1; /* blanks are already removed */
         code = sis__buf_error(&t->in.cell);
         if (code == SIS_OK)
             code = keep_cell(t, k);
@@ -489,7 +489,7 @@ static sis__columns columns_of(const table *t) {
                           .first = t->dropped};
 }
 
-/* Labels or ids go along with the rows. */
+/* Attach labels or ids to the rows. */
 static int finish_texts(sis__strings *texts, void (*set)(sis_data *, const char **),
                         sis_data *data) {
     const char **list = sis__strings_finish(texts);
@@ -606,7 +606,7 @@ static int lay_out(table *t) {
     return t->columns ? sis__layout_new(&columns, t->opt, &t->layout) : SIS_OK;
 }
 
-/* The data set of a table that was opened. */
+/* Read the data set of an open table. */
 static int take_table(table *t, sis_data **out) {
     t->marks.memory = t->opt->memory;
     t->path = sis__strdup(t->in.source.name);

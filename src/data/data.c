@@ -27,7 +27,7 @@
 static const struct {
     const char *extension;
     sis__data_reader *read;
-    int named; /* it has columns or fields with names */
+    int named; /* it has named columns or fields */
 } formats[] = {
     {".npy", sis__data_read_npy, 0},     {".csv", sis__data_read_csv, 1},
     {".tsv", sis__data_read_tsv, 1},     {".txt", sis__data_read_text, 0},
@@ -129,7 +129,7 @@ int sis_data_read(const char *path, const sis_data_opt *given, sis_data **out) {
     return code == SIS_OK ? read_file(path, &opt, out) : code;
 }
 
-/* ---- What all share ------------------------------------------------------------------------ */
+/* ---- Common functions ---------------------------------------------------------------------- */
 
 void sis_data_free(sis_data *data) {
     if (!data)
@@ -266,9 +266,9 @@ int sis_data_words(const sis_data *data, size_t i, sis_words *words) {
 typedef struct {
     sis_data base;
     sis__packed rows;
-    double divisor;      /* of every value */
+    double divisor;      /* divides every value */
     const char **labels; /* (count), one allocation, owned; NULL: none */
-    const char **ids;    /* the same */
+    const char **ids;    /* likewise */
     const char **kept;   /* the same */
 } row_data;
 

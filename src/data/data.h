@@ -42,10 +42,10 @@ struct sis_data {
     sis_missing missing; /* treatment of NaN */
     double *fill;        /* (width) replacement of NaN; owned, NULL: none */
     const char **names;  /* one allocation, owned; NULL: none */
-    const char **labels; /* (count) from a separate file; the same */
+    const char **labels; /* (count) from a separate file; likewise */
     sis__image_view view;
     int in_blocks; /* see blocks.h */
-    char note[96]; /* a remark for the user about how it was read; "": none */
+    char note[96]; /* a note for the user about how it was read; "": none */
 
     /* Set if features differ from the default of the kind: owned, else NULL. */
     int *map; /* (width) */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The contents of the columns of a table, or of rows of numbers: type, missing values, distinct
- * values, range or categories. sis_columns_format() prints them in lines that are also a valid
- * types file (types.c).
+ * Describes the columns of a table, or rows of numbers: type, missing values, distinct values,
+ * range or categories. sis_columns_format() prints lines that are also a valid types file
+ * (types.c).
  */
 #include <math.h>
 #include <stdint.h>
@@ -210,7 +210,7 @@ int sis_columns_read(const char *path, const sis_data_opt *given, sis_columns *o
     return error;
 }
 
-/* ---- In words ------------------------------------------------------------------------------ */
+/* ---- Formatting ---------------------------------------------------------------------------- */
 
 static int by_rows(const void *a, const void *b) {
     size_t x = ((const counted *)a)->rows, y = ((const counted *)b)->rows;

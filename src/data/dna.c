@@ -105,7 +105,7 @@ int sis_dna_shuffle(const char *sequence, uint64_t seed, char *out) {
     return shuffle(sequence, n, &r, out);
 }
 
-/* ---- Sequences made up --------------------------------------------------------------------- */
+/* ---- Random sequences ---------------------------------------------------------------------- */
 
 void sis_dna_opt_init(sis_dna_opt *opt) {
     *opt = (sis_dna_opt){.length = 101, .composition = {0.25, 0.25, 0.25, 0.25}, .seed = 1};

@@ -22,7 +22,7 @@ static const char *text_at(const sis__examples *e, size_t at) {
     return at == SIS__NONE ? NULL : e->text.data + at;
 }
 
-/* ---- What a data set answers --------------------------------------------------------------- */
+/* ---- Operations ---------------------------------------------------------------------------- */
 
 static const char *get_id(const sis_data *data, size_t i) {
     return text_at(of(data), of(data)->items[i].id);
@@ -92,7 +92,7 @@ static void free_examples(sis_data *data) {
     free(e);
 }
 
-/* ---- Making one ---------------------------------------------------------------------------- */
+/* ---- Construction -------------------------------------------------------------------------- */
 
 static const struct {
     sis_kind kind;
@@ -248,7 +248,7 @@ int sis__examples_finish_blocks(sis__examples *e, int code, sis__source *s,
 
 /* ---- Lines --------------------------------------------------------------------------------- */
 
-/* What a section needs: the format, followed by what it has learned. */
+/* Context of a section: the format, followed by what the reader learned from the first lines. */
 typedef struct {
     const sis__line_format *format;
     max_align_t learned[];

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Data sets whose examples each have their own size: texts, sequences, lists of numbers. A reader
- * begins one, adds example after example, and finishes it:
+ * Data sets whose examples differ in size: texts, sequences, lists of numbers. A reader begins one,
+ * adds examples, and finishes it:
  *
  *     sis__examples *e = sis__examples_new(path, SIS_KIND_TEXT);
  *     sis__example *x = sis__examples_add(e, offset, line);    // NULL: out of memory
  *     x->text = sis__examples_text(e, line, n);
  *     return sis__examples_finish(e, code, out);                // frees it if code is an error
  *
- * Everything lies in three pools, so that a million short lines are three allocations. Examples
- * that take more than e->marks.memory are dropped on the way: then the data set is one of blocks.h.
+ * All data are in three pools, so that a million short lines need only three allocations. Examples
+ * that exceed e->marks.memory are dropped while reading; the data set is then in blocks (blocks.h).
  */
 #ifndef SIS_DATA_EXAMPLES_H
 #define SIS_DATA_EXAMPLES_H
@@ -21,7 +21,7 @@
 #include "data/data.h"
 #include "data/lines.h"
 
-/* Nothing there. */
+/* The offset of an absent item. */
 #define SIS__NONE SIZE_MAX
 
 /* Offsets in the pools; sis__examples_add() sets them to SIS__NONE, and counts to 0. */
@@ -32,7 +32,7 @@ typedef struct sis__example {
     size_t human, n_human; /* in `ints` */
     size_t values;         /* in `numbers` */
     size_t shape[2], rank;
-    size_t full_length; /* of a sequence that was cropped or padded; 0: it was not */
+    size_t full_length; /* of a cropped or padded sequence; 0: unchanged */
 } sis__example;
 
 typedef struct sis__examples {
@@ -45,7 +45,7 @@ typedef struct sis__examples {
     double *numbers;
     size_t n_numbers, numbers_room;
     sis__marks marks;
-    int has_id, has_label, has_human; /* of examples that were dropped */
+    int has_id, has_label, has_human; /* in dropped examples */
 } sis__examples;
 
 /* NULL: out of memory. `kind` is TEXT, DNA or ARRAY. */
@@ -54,7 +54,7 @@ sis__examples *sis__examples_new(const char *path, sis_kind kind);
 /* Add an example that begins at this position of the file; valid until the next one is added. */
 sis__example *sis__examples_add(sis__examples *e, size_t offset, size_t line);
 
-/* Forget the last n examples. */
+/* Remove the last n examples. */
 void sis__examples_drop_last(sis__examples *e, size_t n);
 
 /* Add n bytes and a NUL to the text pool. Returns their offset. Check sis__buf_error(&e->text) for
@@ -68,8 +68,8 @@ int sis__examples_number(sis__examples *e, double v);
 /* Returns the data set if `code` is SIS_OK; otherwise frees it and returns the code. */
 int sis__examples_finish(sis__examples *e, int code, sis_data **out);
 
-/* The same with a source that was kept for reading again; `how` is what the reader of blocks needs,
- * and is taken even on failure. */
+/* The same with a source kept for reading again. Takes ownership of `how`, the context of the block
+ * reader, even on failure. */
 int sis__examples_finish_blocks(sis__examples *e, int code, sis__source *s,
                                 const sis__blocks_reader *reader, void *how, sis_data **out);
 

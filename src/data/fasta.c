@@ -48,7 +48,7 @@ static void set_length(sis__buf *letters, size_t n, size_t length) {
     memset(first, 'N', before);
 }
 
-/* End the sequence that began at x->text. length: how many bases it is to have; 0: any number. */
+/* End the sequence that began at x->text. length: required number of bases; 0: any. */
 static int end_sequence(const sis__lines *l, size_t line, size_t length, sis__examples *e) {
     sis__example *x = &e->items[e->n - 1];
     size_t n = e->text.len - x->text;
@@ -84,8 +84,8 @@ static int is_place(const char *word, size_t n) {
     return at == end || (end - at == 3 && at[0] == '(' && strchr("+-.", at[1]) && at[2] == ')');
 }
 
-/* ">name what else is known". A place that follows the name is kept in the id, name::chr1:100-201, as
- * bedtools writes it. */
+/* ">name description". A position after the name is kept in the id as name::chr1:100-201, like
+ * bedtools. */
 static int begin_sequence(const sis__lines *l, sis__examples *e) {
     const char *name = l->line.data + 1 + strspn(l->line.data + 1, " \t");
     size_t n = strcspn(name, " \t");
@@ -139,10 +139,10 @@ static size_t stem_length(const char *path) {
         n -= 3;
     while (n > 0 && path[n - 1] != '.')
         n--;
-    return n - 1; /* FASTA files have an extension, or they would not be read here */
+    return n - 1; /* FASTA files always have an extension */
 }
 
-/* A label from a line of one or two numbers. */
+/* Add a label from a line of one or two numbers. */
 static int add_label(const sis__lines *l, sis__strings *labels) {
     char first[64];
     const char *at = l->line.data + strspn(l->line.data, " \t");
@@ -177,7 +177,7 @@ static int read_labels(sis__lines *l, const char *path, sis_data *data) {
     return code;
 }
 
-/* Labels in the file beside the sequences, if it exists. */
+/* Read labels from the file beside the sequences, if it exists. */
 static int find_labels(const char *path, sis_data *data) {
     sis__lines l = {0};
     sis__buf beside;

@@ -28,7 +28,7 @@ enum { DEPTH_MAX = 16 };
 typedef struct {
     sis_data base;
     const char **ids;    /* (count) one allocation */
-    const char **labels; /* the same; "": none */
+    const char **labels; /* likewise; "": none */
     size_t (*shapes)[3]; /* (count) */
 } folder_data;
 
@@ -36,7 +36,7 @@ static const folder_data *of(const sis_data *data) {
     return (const folder_data *)data;
 }
 
-/* ---- What a data set answers --------------------------------------------------------------- */
+/* ---- Operations ---------------------------------------------------------------------------- */
 
 static char *path_of(const sis_data *data, const char *id) {
     sis__buf b;
@@ -48,7 +48,7 @@ static char *path_of(const sis_data *data, const char *id) {
     return sis__buf_give(&b, &path, &n) == SIS_OK ? path : NULL;
 }
 
-/* The image of example i, or only its size. */
+/* Read the image of example i, or only its size. */
 static int read_image(const sis_data *data, size_t i, int pixels, sis__image *image) {
     char *path = path_of(data, of(data)->ids[i]);
     int code = path ? sis__image_read(path, pixels, image) : SIS_E_NOMEM;
@@ -92,7 +92,7 @@ static void free_folder(sis_data *data) {
     free(d);
 }
 
-/* ---- Looking for files --------------------------------------------------------------------- */
+/* ---- Finding files ------------------------------------------------------------------------- */
 
 static int is_image(const char *name) {
     static const char *const ends[] = {".png", ".jpg", ".jpeg"};
@@ -154,7 +154,7 @@ static int by_name(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The first folder of each path. */
+/* Labels are the first folder of each path. */
 static int find_labels(folder_data *d) {
     sis__strings labels = {0};
     for (size_t i = 0; i < d->base.count; i++) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * IDX arrays, the format MNIST came in:
+ * Reads IDX arrays, the format of MNIST:
  *
- *     00 00 TT RR   TT the type of the numbers, RR how many axes
+ *     00 00 TT RR   TT: the type of the numbers, RR: the number of axes
  *     n0 n1 ...     the length of each axis, 4 bytes, big-endian
  *     numbers       in C order, big-endian
  *
- * Images and labels are two files. When reading images, the reader looks for the label file beside
- * it by name, and checks that the numbers match.
+ * Images and labels are two files. The reader of images looks for the label file beside them by
+ * name, and checks that the numbers of examples match.
  */
 #include "data/data.h"
 
@@ -103,8 +103,8 @@ static int little_endian(void) {
     return first == 1;
 }
 
-/* The first `needed` elements of the file (0: all), which are the labels of `images` unless that is
- * NULL. */
+/* Read the first `needed` elements of the file (0: all). `images`, unless NULL, is the data set
+ * that they label. */
 static int read_array(const char *path, size_t needed, const sis_data *images, sis__packed *out) {
     sis__source s;
     *out = (sis__packed){0};
@@ -201,7 +201,7 @@ static int is_image(const sis__packed *a) {
     return a->type == sis__packed_type_find('u', 1) && (a->rank == 3 || a->rank == 4);
 }
 
-/* Labels of the examples: their own values, or those in the file beside it. */
+/* Set labels of the examples: their own values, or those in the file beside them. */
 static int label_examples(const char *path, size_t needed, const sis__packed *a, sis_data *data) {
     sis__buf beside;
     if (a->rank == 1) {
@@ -225,7 +225,7 @@ int sis__data_read_idx(const char *path, const sis_data_opt *opt, sis_data **out
         return code;
     int image = is_image(&a);
     int as_read = image && !opt->layout; /* otherwise converted like other arrays */
-    sis__packed looked_at = a;           /* its bytes stay where they are */
+    sis__packed looked_at = a;           /* its bytes stay valid */
     code = sis__data_from_rows(path, as_read ? SIS_KIND_IMAGE : SIS_KIND_ARRAY, &a, NULL, out);
     if (code != SIS_OK)
         return code;

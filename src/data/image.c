@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A file that is one image. The content decides between PNG and JPEG, because wrong extensions are
- * common. The size is checked before any pixel is decoded, so a small file cannot claim much
+ * Reads one image file. The content decides between PNG and JPEG, because wrong extensions are
+ * common. The size is checked before any pixel is decoded, so that a small file cannot claim much
  * memory.
  */
 #include "data/image.h"

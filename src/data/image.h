@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Images as stored in files and as needed.
+ * Reading, decoding and resizing images.
  */
 #ifndef SIS_DATA_IMAGE_H
 #define SIS_DATA_IMAGE_H
@@ -21,7 +21,7 @@ typedef struct sis__image {
 /* Read the image in a file, PNG or JPEG by content; without `pixels` only its size. */
 int sis__image_read(const char *path, int pixels, sis__image *out);
 
-/* The same of one format, from the bytes of the file. */
+/* The same for one format, from the bytes of the file. */
 int sis__png_decode(const char *path, const sis__buf *file, int pixels, sis__image *out);
 int sis__jpeg_decode(const char *path, const sis__buf *file, int pixels, sis__image *out);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * JPEG images by libjpeg, grey or colour. libjpeg reports failures through a function that must not
- * return, so all its state is in one struct and longjmp() leads back. Warnings, such as a truncated
- * file, are errors here. Progressive files may need any number of passes over all pixels; files
- * with more than any real encoder writes are refused.
+ * Decodes JPEG images with libjpeg, grey or colour. libjpeg reports failures through a function
+ * that must not return, so all its state is in one struct and longjmp() returns. Warnings, such as
+ * a truncated file, are errors here. Progressive files may need any number of passes over all
+ * pixels; files with more passes than real encoders write are refused.
  */
 #include "data/image.h"
 

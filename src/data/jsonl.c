@@ -30,8 +30,8 @@ static const char *const content_names[] = {"text", "words", "values"};
 
 /* The expected content of lines. */
 typedef struct {
-    const char *label; /* field with the label; NULL: "label", if it is there */
-    const char *id;    /* the same of the id */
+    const char *label; /* field with the label; NULL: "label", if present */
+    const char *id;    /* likewise for the id */
     sis_missing missing;
     content content; /* of the first line, required of all */
 } form;
@@ -55,7 +55,7 @@ __attribute__((format(printf, 2, 3))) static int fail_at(const reader *r, const 
     return sis__fail(SIS_E_FORMAT, "%s, line %zu: %s", r->name, r->line, text);
 }
 
-/* ---- What a line holds --------------------------------------------------------------------- */
+/* ---- Content ------------------------------------------------------------------------------- */
 
 static int find_content(reader *r) {
     content found = CONTENTS;
@@ -127,7 +127,7 @@ static int add_values(reader *r, sis__example *x) {
     return SIS_OK;
 }
 
-/* ---- What is beside it --------------------------------------------------------------------- */
+/* ---- Other fields -------------------------------------------------------------------------- */
 
 /* Text, number or boolean as text; *at is unchanged if the field is absent. */
 static int add_name(reader *r, const char *field, size_t *at) {
@@ -166,7 +166,7 @@ static int add_id(reader *r, sis__example *x) {
     return code;
 }
 
-/* Features of the example under way. */
+/* The number of features of the current example. */
 static int count_features(reader *r, const sis__example *x, size_t *n) {
     int code =
         r->form.content == TEXT ? sis_words_split(r->e->text.data + x->text, &r->words) : SIS_OK;
@@ -278,7 +278,7 @@ static int read_lines(reader *r, sis__source *s) {
 
 static int read_section(const void *how, const sis__section *section, sis_data **out);
 
-/* The data set of what was read; with `how`, a data set in blocks. */
+/* Finish the data set; with `how`, a data set in blocks. */
 static int finish(reader *r, int code, sis__source *s, form *how, sis_data **out) {
     static const sis__blocks_reader blocks = {read_section, NULL};
     if (r->e && how)

@@ -17,10 +17,10 @@
 #include "data/cells.h"
 #include "data/data.h"
 
-/* Two cells of each row, one after the other. */
+/* Two cells of each row, concatenated. */
 typedef struct {
     sis__strings cells;
-    size_t rows, named; /* how many rows, and how many of them with two cells */
+    size_t rows, named; /* number of rows; of rows with two cells */
 } table;
 
 static int add_cell(table *t, sis__cells *c) {
@@ -149,7 +149,7 @@ static int label_by_array(const char *path, const sis_data *data, sis__strings *
     return code;
 }
 
-/* ---- Either -------------------------------------------------------------------------------- */
+/* ---- Entry point --------------------------------------------------------------------------- */
 
 static int label_by_table(const char *path, const sis_data *data, sis__strings *labels) {
     table t = {0};

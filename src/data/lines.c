@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See lines.h.
+ * Reads lines and splits them into cells. See lines.h.
  */
 #include "data/lines.h"
 

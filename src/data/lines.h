@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Read a text file line by line, and split lines into cells at tabs.
+ * Reads a text file line by line, and splits lines into cells at tabs.
  */
 #ifndef SIS_DATA_LINES_H
 #define SIS_DATA_LINES_H

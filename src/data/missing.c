@@ -57,7 +57,7 @@ static int gather(const sis_data *data, matrix *m) {
     return error;
 }
 
-/* The mean or median of a column, which is reordered; NaN: it has no numbers. */
+/* The mean or median of a column, which is reordered; NaN: no numbers. */
 static double middle(double *column, size_t n, sis_missing how) {
     size_t k = 0;
     sis_mean mean = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Motif files. Every format consists of names and rows of numbers. Whether rows are bases or
- * positions is decided when the whole file has been read: four rows per motif are bases unless some
- * motif has another number of rows.
+ * Reads motif files. Every format consists of names and rows of numbers. Rows are either bases or
+ * positions, which is decided after reading the whole file: they are bases if every motif has four
+ * rows.
  */
 #include <math.h>
 #include <stdint.h>
@@ -46,7 +46,7 @@ typedef struct {
 /* ---- Names --------------------------------------------------------------------------------- */
 
 /* The name in an id like "MA0139.1_MA0139.1.CTCF": the text after the last full stop, if it is a
- * word. A single letter, as in "CTCF_HUMAN.H11MO.0.A", is not. */
+ * word. A single letter, as in "CTCF_HUMAN.H11MO.0.A", is not a name. */
 static const char *name_in(const char *id) {
     const char *dot = strrchr(id, '.');
     return dot && dot[1] && dot[2] && (dot[1] < '0' || dot[1] > '9') ? dot + 1 : id;
@@ -250,13 +250,13 @@ static int finish(reader *r, sis_motifs *out) {
     return code;
 }
 
-/* FILE:ID, if there is no file with the whole name: the start of the ID; NULL: only a file. */
+/* The start of ID in FILE:ID, unless a file has the whole name; NULL: no ID. */
 static const char *id_in(const char *path) {
     const char *colon = strrchr(path, ':');
     return colon && colon > path && colon[1] && access(path, F_OK) != 0 ? colon + 1 : NULL;
 }
 
-/* One motif of all. */
+/* Keep only one motif. */
 static int keep_one(const char *file, const char *id, sis_motifs *out) {
     const sis_motif *found;
     int code = sis_motifs_pick(out, file, id, &found);
@@ -328,7 +328,7 @@ const sis_motif *sis_motifs_find(const sis_motifs *motifs, const char *name) {
     return exact ? exact : found;
 }
 
-/* ---- One by its name, or what there is instead ----------------------------------------------- */
+/* ---- Finding a motif by name ----------------------------------------------------------------- */
 
 static int is_near(const sis_motif *m, const char *name) {
     size_t n = strlen(name);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * NumPy's .npy files.
+ * Reads and writes NumPy's .npy files.
  *
  *     "\x93NUMPY"  major  minor  header length (2 bytes if major is 1, else 4; little endian)
  *     {'descr': '<f4', 'fortran_order': False, 'shape': (60000, 28, 28), }   spaces   \n
  *     the numbers
  *
- * The header is a Python dictionary; the parser accepts exactly these three keys, once each, in any
- * order, with their valid values. The size given by the shape must match the size of the file
- * exactly, which is checked before memory is allocated. Structured, complex, text and object arrays
- * are refused with the name of their type.
+ * The header is a Python dictionary. The parser accepts exactly these three keys, once each, in any
+ * order, with valid values. The size computed from the shape must equal the size of the file, which
+ * is checked before memory is allocated. Structured, complex, text and object arrays are
+ * refused with the name of their type.
  */
 #include "data/npy.h"
 
@@ -39,7 +39,7 @@ enum {
 
 typedef struct {
     const char *name;       /* of the file */
-    const char *start, *at; /* the header, ended by a NUL that does not belong to it */
+    const char *start, *at; /* the header, with a NUL appended */
     sis__packed *array;     /* type, fortran, rank and dims go here */
     int swap;               /* the numbers are in the other byte order */
 } header;
@@ -56,7 +56,7 @@ static void skip_blanks(header *h) {
         h->at++;
 }
 
-/* Take `text` and white space before it, if it is next. */
+/* Skip white space and `text`, if it is next. */
 static int eat(header *h, const char *text) {
     skip_blanks(h);
     size_t n = strlen(text);
@@ -200,7 +200,7 @@ static int take_header(header *h) {
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-/* n bytes and a NUL after them. */
+/* Read n bytes and append a NUL. */
 static int take_text(sis__source *s, size_t n, char **out) {
     unsigned char *bytes = NULL;
     size_t got = 0;
@@ -219,7 +219,7 @@ static int take_text(sis__source *s, size_t n, char **out) {
     return SIS_OK;
 }
 
-/* Up to n bytes; how many there were. */
+/* Read up to n bytes; returns their number. */
 static size_t read_bytes(sis__source *s, unsigned char *to, size_t n) {
     size_t got = 0;
     for (int byte; got < n && (byte = sis__source_byte(s)) != SIS__SOURCE_END; got++)
@@ -227,7 +227,7 @@ static size_t read_bytes(sis__source *s, unsigned char *to, size_t n) {
     return got;
 }
 
-/* Magic, version and length: *n is the header's. */
+/* Read magic, version and the length of the header, *n. */
 static int read_length(sis__source *s, size_t *n) {
     unsigned char magic[MAGIC], length[4] = {0};
     size_t got = read_bytes(s, magic, MAGIC);

@@ -17,7 +17,7 @@
 #include "base/half.h"
 #include "data/source.h"
 
-/* Loads go through memcpy: nothing in a file is aligned. */
+/* Loads use memcpy, because data in a file are not aligned. */
 #define DECODER(name, type)                                                                        \
     static void name(const unsigned char *from, size_t stride, size_t n, double *out) {            \
         for (size_t i = 0; i < n; i++) {                                                           \
@@ -67,7 +67,7 @@ size_t sis__packed_bytes(size_t rank, const size_t *dims, size_t size) {
     size_t bytes = size, empty = 0;
     for (size_t k = 0; k < rank; k++) {
         if (dims[k] == 0)
-            empty = 1; /* go on: strides are computed from the other axes too */
+            empty = 1; /* continue: strides also depend on the other axes */
         else if (bytes > (size_t)PTRDIFF_MAX / dims[k])
             return SIZE_MAX;
         else
@@ -181,8 +181,7 @@ int sis__packed_read(sis__source *s, size_t needed, sis__packed *a) {
     a->n = bytes / a->type->size;
     if (left != SIZE_MAX && left != whole)
         return left < whole ? cut_off(s, whole, left) : goes_on(s, whole);
-    size_t row =
-        a->rank > 0 && a->dims[0] > 0 ? a->n / a->dims[0] : a->n; /* handed out as doubles */
+    size_t row = a->rank > 0 && a->dims[0] > 0 ? a->n / a->dims[0] : a->n; /* read as doubles */
     size_t as_doubles = row > SIZE_MAX / sizeof(double) ? SIZE_MAX : row * sizeof(double);
     int code = sis__source_check(s, whole, bytes > as_doubles ? bytes : as_doubles);
     if (code != SIS_OK)

@@ -12,14 +12,14 @@
 
 struct sis__source;
 
-/* One type of number. `decode` turns n of them, `stride` bytes apart, into doubles. */
+/* A number type. `decode` converts n numbers, `stride` bytes apart, to doubles. */
 typedef struct sis__packed_type {
     char kind; /* 'f', 'i', 'u' or 'b' (bool) */
     size_t size;
     void (*decode)(const unsigned char *from, size_t stride, size_t n, double *out);
 } sis__packed_type;
 
-/* NULL if there is no such type. */
+/* NULL: no such type. */
 const sis__packed_type *sis__packed_type_find(char kind, size_t size);
 
 typedef struct sis__packed {

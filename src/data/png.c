@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * PNG images by libpng's simplified interface, which checks them, resolves palettes and blends
- * transparency with a background. The header decides between grey and colour.
+ * Decodes PNG images with libpng's simplified interface, which checks them, resolves palettes and
+ * blends transparency with a background. The header decides between grey and colour. Also writes
+ * PNG.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@ int sis__png_decode(const char *path, const sis__buf *file, int pixels, sis__ima
     size_t channels = image.format & PNG_FORMAT_FLAG_COLOR ? 3 : 1;
     *out = (sis__image){.height = image.height, .width = image.width, .channels = channels};
     image.format = channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
-    image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB; /* as 8 bits are, unless the file says otherwise */
+    image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB; /* the default, as for 8 bits */
     int code = sis__image_room(path, pixels, out);
     if (code == SIS_OK && pixels && !png_image_finish_read(&image, &black, out->bytes, 0, NULL))
         code = not_png(path, &image);

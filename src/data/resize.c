@@ -26,7 +26,8 @@ static double weight(size_t k, size_t i, size_t n, size_t m) {
     return fmax(0, 1 - fabs(at - (double)k));
 }
 
-/* The old pixels that contribute to new pixel i: from the result to before *end. */
+/* The range of old pixels that contribute to new pixel i: returns the first, *end is past the
+ * last. */
 static size_t reach(size_t i, size_t n, size_t m, size_t *end) {
     double scale = (double)n / (double)m;
     double low = m < n ? (double)i * scale : ((double)i + 0.5) * scale - 1.5;

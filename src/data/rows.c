@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Selection of examples: "0:100", "7", "0,5,7", "20:30,99". Half-open like Python slices, but a
- * number out of range is an error instead of being ignored, and so is an empty selection.
+ * Parses selections of examples: "0:100", "7", "0,5,7", "20:30,99". Ranges are half-open like
+ * Python slices, but a number out of range is an error, and so is an empty selection.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 typedef struct {
     const char *text, *at;
-    size_t count;        /* examples there are */
+    size_t count;        /* number of examples */
     unsigned char *seen; /* (count), or as far as the text goes */
     size_t *rows, n;
 } selection;

@@ -34,7 +34,7 @@ struct sis__unpack {
     z_stream z;
     unsigned char packed[CHUNK]; /* what zlib reads from */
     size_t out;                  /* bytes unpacked so far */
-    int between;                 /* between two members */
+    int between;                 /* at the boundary of two members */
     int begun;                   /* inflateInit was called */
 };
 
@@ -140,13 +140,13 @@ static size_t pull_unpacked(sis__source *s, void *to, size_t n) {
     return s->error == SIS_OK ? got : 0;
 }
 
-/* ---- Again --------------------------------------------------------------------------------- */
+/* ---- Reading again ------------------------------------------------------------------------- */
 
 struct sis__reread {
     char *name;
-    int fd;            /* the file or the temporary file; -1: the copy is in memory */
-    int copies;        /* it is a copy */
-    sis__buf copy;     /* while it is small */
+    int fd;            /* the file or a temporary file; -1: the copy is in memory */
+    int copies;        /* the data are a copy */
+    sis__buf copy;     /* used while it is small */
     size_t n, memory;  /* bytes copied; limit for the copy in memory */
     struct stat about; /* the file when it was first read */
 };
@@ -279,7 +279,7 @@ static size_t pull(sis__source *s, void *to, size_t n) {
     return s->error == SIS_OK ? got : 0;
 }
 
-/* Is it a gzip file? Then zlib reads it. */
+/* Detect gzip, which zlib unpacks. */
 static int look_for_gzip(sis__source *s) {
     while (s->filled < 2) {
         size_t got = pull_raw(s, s->chunk + s->filled, CHUNK - s->filled);
@@ -326,7 +326,7 @@ int sis__source_open(sis__source *s, const char *path) {
     return code == SIS_OK ? look_for_gzip(s) : code;
 }
 
-/* ---- Handing out --------------------------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------------------------- */
 
 int sis__source_fill(sis__source *s) {
     s->next = 0;
@@ -344,7 +344,7 @@ void sis__source_skip_mark(sis__source *s) {
     }
 }
 
-/* Up to n bytes, first what the chunk still has. */
+/* Read up to n bytes, beginning with the rest of the chunk. */
 static size_t read_block(sis__source *s, unsigned char *to, size_t n) {
     size_t have = s->filled - s->next, got = have < n ? have : n, more = 1;
     memcpy(to, s->chunk + s->next, got);
@@ -393,7 +393,7 @@ static size_t line_part(const sis__source *s) {
     return n;
 }
 
-/* LF, CR or CRLF, if that comes. */
+/* Skip LF, CR or CRLF, if it is next. */
 static int take_end(sis__source *s) {
     int c = sis__source_peek(s);
     if (c == '\r' || c == '\n')

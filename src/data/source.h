@@ -15,11 +15,11 @@ struct sis__reread;
 
 typedef struct sis__source {
     const char *name;           /* for messages; the path, borrowed */
-    int fd, owned;              /* owned: ours to close */
+    int fd, owned;              /* owned: must be closed */
     size_t size;                /* bytes in the file; SIZE_MAX if unknown (a pipe, gzip) */
-    struct sis__unpack *unpack; /* gzip; NULL: the bytes are as they are in the file */
-    size_t packed;              /* bytes of the gzipped file; SIZE_MAX: not known */
-    size_t offset;              /* bytes handed out */
+    struct sis__unpack *unpack; /* gzip; NULL: not compressed */
+    size_t packed;              /* bytes of the gzipped file; SIZE_MAX: unknown */
+    size_t offset;              /* bytes returned so far */
     unsigned char *chunk;
     size_t next, filled;               /* unread part of the chunk */
     struct sis__reread *reread;        /* keeps the data for reading again; NULL: not kept */
@@ -46,15 +46,15 @@ static inline int sis__source_byte(sis__source *s) {
     return s->chunk[s->next++];
 }
 
-/* The same without taking it. */
+/* The same without consuming it. */
 static inline int sis__source_peek(sis__source *s) {
     if (s->next == s->filled && !sis__source_fill(s))
         return SIS__SOURCE_END;
     return s->chunk[s->next];
 }
 
-/* At the start: skip a UTF-8 byte order mark. Afterwards three bytes, or all there are, can be
- * peeked at. */
+/* At the start: skip a UTF-8 byte order mark. Afterwards three bytes, or as many as there are, can
+ * be peeked at. */
 void sis__source_skip_mark(sis__source *s);
 
 /* Can the gzipped file contain `whole` more bytes, and may `held` of them be in memory? An error
@@ -69,11 +69,11 @@ int sis__source_take(sis__source *s, size_t n, unsigned char **out, size_t *got)
  * end of file; negative: an error, or a line of more than `max` bytes. */
 int sis__source_line(sis__source *s, size_t max, sis__buf *line);
 
-/* ---- Again ----------------------------------------------------------------------------------- */
+/* ---- Reading again --------------------------------------------------------------------------- */
 
 /* The data of a source, to be read again in sections by any number of threads: the file itself or,
- * for pipes and gzipped files, a copy, in memory while it is small and then in an unnamed temporary
- * file. */
+ * for pipes and gzipped files, a copy. A small copy is in memory, a large one in an unnamed
+ * temporary file. */
 typedef struct sis__reread sis__reread;
 
 /* Keep data from the first byte on; call it before reading. `memory`: limit for a copy in

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Texts, one per line (.txt), or after labels (.tsv). A .tsv has one of three forms:
+ * Reads texts, one per line (.txt), or after labels (.tsv). A .tsv has one of three forms:
  *
  *     appearance<TAB>aroma<TAB>text         a header with a column "text"
- *     4.5 3.0<TAB>the head is thin ...      numbers by tabs or blanks, then the text
+ *     4.5 3.0<TAB>the head is thin ...      numbers separated by tabs or blanks, then the text
  *     pos<TAB>what a film ...               a label, then the text
  */
 #include <string.h>
@@ -58,9 +58,9 @@ int sis__data_read_text(const char *path, const sis_data_opt *opt, sis_data **ou
     return sis__examples_of_lines(path, &format, NULL, opt->memory, out);
 }
 
-/* ---- What a .tsv is ------------------------------------------------------------------------ */
+/* ---- Detecting the form of a .tsv ---------------------------------------------------------- */
 
-/* Numbers with blanks between them, at least one. */
+/* At least one number, separated by blanks. */
 static int are_numbers(const char *cell) {
     char word[64];
     double v;
@@ -131,12 +131,12 @@ int sis__data_is_labelled_text(const char *path, const sis_data_opt *opt) {
 
 /* ---- .tsv ---------------------------------------------------------------------------------- */
 
-/* Which columns hold what. */
+/* The layout of columns. */
 typedef struct {
     const sis_data_opt *opt;         /* until the header is known */
-    size_t columns, text, label, id; /* label, id: SIS__NONE if there is none */
-    int rated;     /* numbers, separated by tabs or blanks, in front of the text */
-    size_t rating; /* which of them */
+    size_t columns, text, label, id; /* label, id: SIS__NONE: none */
+    int rated;                       /* numbers, separated by tabs or blanks, precede the text */
+    size_t rating;                   /* index of the number used */
 } layout;
 
 static int no_column(const sis__lines *l, const char *name) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Texts in a column of a table (.csv, .tsv): one example a row, its text in the column that the caller
- * names; labels and ids in others. What is in further columns is not read. A text may have newlines
- * inside of quotes.
+ * Reads texts from a column of a table (.csv, .tsv): one example per row. The caller names the
+ * column of the text; labels and ids are in others. Further columns are ignored. A quoted text may
+ * contain newlines.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "data/cells.h"
 #include "data/examples.h"
 
-/* Where columns are; SIS__NONE: there is none. */
+/* Indices of columns; SIS__NONE: none. */
 typedef struct {
     char separator;
     size_t columns, text, label, id;
@@ -21,7 +21,7 @@ typedef struct {
 
 /* ---- The header ---------------------------------------------------------------------------- */
 
-/* Is the name in the header that of column k? */
+/* Set k as the column of the text, label or id if the name matches. */
 static void take_name(const char *cell, const sis_data_opt *opt, size_t k, layout *a) {
     const char *const wanted[] = {opt->text, opt->label, opt->id};
     size_t *const found[] = {&a->text, &a->label, &a->id};
@@ -64,7 +64,7 @@ static int bad_row(const sis__cells *in, const char *what) {
     return sis__fail(SIS_E_FORMAT, "%s, line %zu: %s", in->source.name, in->row_line, what);
 }
 
-/* One cell of a row. */
+/* Store one cell of a row. */
 static int take_cell(sis__cells *in, const layout *a, size_t k, sis__examples *e, sis__example *x) {
     const char *cell = sis__cells_text(in);
     size_t *to = k == a->text ? &x->text : k == a->label ? &x->label : k == a->id ? &x->id : NULL;
@@ -76,7 +76,7 @@ static int take_cell(sis__cells *in, const layout *a, size_t k, sis__examples *e
     return sis__buf_error(&e->text);
 }
 
-/* The row whose first cell was read. */
+/* Read the row whose first cell was read. */
 static int read_row(sis__cells *in, const layout *a, sis__examples *e) {
     sis__example *x = sis__examples_add(e, in->row_offset, in->row_line);
     size_t n = 0;
@@ -113,9 +113,9 @@ static int read_section(const void *how, const sis__section *section, sis_data *
     return code;
 }
 
-/* ---- All ----------------------------------------------------------------------------------- */
+/* ---- Entry point --------------------------------------------------------------------------- */
 
-/* Options of columns that are features. */
+/* Refuse options for columns that are features. */
 static int check_options(const sis_data_opt *opt) {
     int words = opt->categorical == 1 || (opt->categories && !opt->categorical);
     if (!opt->no_header && !opt->types && !words)

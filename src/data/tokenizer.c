@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tokenizers of current text models, from their files:
+ * Tokenizers of text models, from their files:
  *
  *     vocab.txt        WordPiece (BERT): one token per line, its id is the line number
  *     tokenizer.json   WordPiece or byte-level BPE, with its steps and special tokens
  *
  * A text is first searched for literal tokens ("[MASK]"). The text between them is normalized and
  * split into pieces (tokenizer_cut.c), and each piece becomes tokens: repeatedly the longest match
- * (WordPiece), or bytes merged pair by pair (tokenizer_bpe.c). Every token knows its bytes in the
+ * (WordPiece), or bytes merged pair by pair (tokenizer_bpe.c). Every token has its position in the
  * text and its word, because words are masked. A word is a piece, joined with pieces after an
  * apostrophe ("don't"); a token of white space belongs to the word after it.
  */
@@ -34,7 +34,7 @@ enum { ID_MAX = 1 << 24, PIECE_MAX = 100, SPECIALS_MAX = 8 };
 typedef struct {
     char *text;
     int32_t id;
-    int takes_before, takes_behind; /* includes the white space there */
+    int takes_before, takes_behind; /* includes adjacent white space */
 } written;
 
 /* Tokens at the start and end of every text. */
@@ -44,8 +44,8 @@ typedef struct {
 } text_ends;
 
 struct sis_tokenizer {
-    json_t *json;       /* what words point into, or */
-    const char **lines; /* the same, one allocation */
+    json_t *json;       /* owner of the words, or */
+    const char **lines; /* the owner from vocab.txt, one allocation */
     const char **words; /* (n) texts by index */
     int32_t *ids;       /* (n) their ids */
     size_t n;
@@ -53,7 +53,7 @@ struct sis_tokenizer {
     const char **by_id; /* (n_ids) NULL: none */
     size_t n_ids;
     sis__cuts cuts;
-    int is_bpe, whole_first; /* a piece that is a token is not split */
+    int is_bpe, whole_first; /* whole_first: a piece that is a token is not split */
     sis__bpe bpe;
     char *prefix; /* of tokens inside a word: "##" */
     size_t piece_max;
@@ -358,7 +358,7 @@ static int take_model(sis_tokenizer *t, const json_t *model) {
     return t->prefix ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* ---- tokenizer.json: what is put around a text ----------------------------------------------- */
+/* ---- tokenizer.json: tokens around a text ---------------------------------------------------- */
 
 static int put_around(sis_tokenizer *t, int32_t id, int behind) {
     size_t *n = behind ? &t->ends.n_behind : &t->ends.n_before;
@@ -422,7 +422,7 @@ static int take_processor(sis_tokenizer *t, const json_t *p, int depth) {
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-/* After the first split, characters cannot change any more. */
+/* Characters must not change after the first split. */
 static int check_cuts(const sis__cuts *cuts) {
     int cut = 0;
     for (size_t k = 0; k < cuts->n; k++) {
@@ -534,9 +534,9 @@ typedef struct {
     const sis_tokenizer *t;
     const char *text;
     sis_tokens *out;
-    size_t word;     /* the next one's number */
-    size_t word_end; /* where the last one ended */
-    int tied;        /* it ended in a joining apostrophe */
+    size_t word;     /* number of the next word */
+    size_t word_end; /* end of the last word */
+    int tied;        /* the last word ended in a joining apostrophe */
     sis__buf scratch;
 } encoding;
 
@@ -608,7 +608,7 @@ static size_t bytes_of(uint32_t c) {
 /* Tokens of `sizes` bytes each; their positions exclude white space before a word. */
 static int put_bytes(encoding *e, const sis__char *s, size_t n, const int32_t *ids,
                      const size_t *sizes, size_t n_ids, size_t word) {
-    size_t at = 0, used = 0; /* character, and how many of its bytes are in earlier tokens */
+    size_t at = 0, used = 0; /* character; number of its bytes in earlier tokens */
     int code = SIS_OK;
     for (size_t k = 0; code == SIS_OK && k < n_ids; k++) {
         size_t first = at, bytes = used + sizes[k];

@@ -34,7 +34,7 @@ typedef enum sis__cut_kind {
     SIS__CUT_NFKD,
     SIS__CUT_STRIP,       /* strip white space at both ends */
     SIS__CUT_BLANK_FIRST, /* add a leading blank unless there is one */
-    SIS__CUT_BERT,        /* from here on splits: at white space, each punctuation separately */
+    SIS__CUT_BERT,        /* splits from here on: at white space, each punctuation separately */
     SIS__CUT_SPLIT,       /* at white space */
     SIS__CUT_WHITESPACE,  /* \w+ or [^\w\s]+ */
     SIS__CUT_PUNCTUATION, /* each punctuation separately */

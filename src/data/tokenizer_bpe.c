@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Byte-pair encoding of one piece: repeatedly merge the adjacent pair of lowest rank, leftmost
- * first. Pairs wait in a heap and tokens form a linked list, so that a piece of a million bytes
- * without a blank takes no longer than a million short ones.
+ * Byte-pair encoding of one piece: repeatedly merges the adjacent pair of lowest rank, leftmost
+ * first. Pairs are in a heap and tokens in a linked list, so that one piece of a million bytes
+ * takes no longer than a million short pieces.
  */
 #include <stdlib.h>
 

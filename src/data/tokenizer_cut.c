@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The steps of a tokenizer before tokens are looked up: characters are changed (normalizers of a
- * tokenizer.json), then text is split into pieces (pre-tokenizers). Both are lists of steps from
- * one table.
+ * The steps before token lookup: normalizers of a tokenizer.json change characters, then pre-
+ * tokenizers split text into pieces. Both are lists of steps from one table.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 #include "data/cell.h"
 #include "data/tokenizer.h"
 
-/* ---- From the file --------------------------------------------------------------------------- */
+/* ---- Reading the steps ----------------------------------------------------------------------- */
 
 static int add(sis__cuts *cuts, sis__cut_kind kind) {
     if (cuts->n == SIS__CUTS_MAX)
@@ -103,7 +102,7 @@ int sis__cuts_add(sis__cuts *cuts, const json_t *step) {
     return add_step(cuts, step, 0);
 }
 
-/* ---- Changes --------------------------------------------------------------------------------- */
+/* ---- Normalizers ----------------------------------------------------------------------------- */
 
 static int is_chinese(uint32_t c) {
     return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) ||
@@ -134,7 +133,7 @@ static int change_one(sis__cut_kind kind, sis__char x, sis__chars *out) {
             return SIS_OK;
         break;
     case SIS__CUT_LOWER:
-        if (x.c == 0x130) { /* the only one that becomes two */
+        if (x.c == 0x130) { /* the only character that becomes two */
             code = sis__chars_add(out, 'i', x.start, x.end);
             return code == SIS_OK ? sis__chars_add(out, 0x307, x.start, x.end) : code;
         }
@@ -197,7 +196,7 @@ static int change(sis__cut_kind kind, sis__chars *list) {
     }
 }
 
-/* ---- Cuts ------------------------------------------------------------------------------------ */
+/* ---- Pre-tokenizers -------------------------------------------------------------------------- */
 
 static int is_punctuation(uint32_t c) {
     int ascii = (c >= 33 && c <= 47) || (c >= 58 && c <= 64) || (c >= 91 && c <= 96) ||
@@ -246,9 +245,9 @@ static int kind_of(uint32_t c) {
                                        : 3;
 }
 
-/* Length of the first piece of n > 0 characters by GPT-2's pattern: an ending after an apostrophe;
- * letters, numbers or others with a blank before them; white space, whose last character is left to
- * the next piece. */
+/* The length of the first piece of n > 0 characters by GPT-2's pattern: an ending after an
+ * apostrophe; letters, numbers or others with a preceding blank; or white space without its last
+ * character, which belongs to the next piece. */
 static size_t match_gpt2(const sis__char *s, size_t n) {
     size_t ending = match_ending(s, n), at = 0;
     if (ending)
@@ -308,7 +307,7 @@ static int cut(sis__cut_kind kind, sis__pieces *p) {
     return code;
 }
 
-/* ---- Both ------------------------------------------------------------------------------------ */
+/* ---- Applying the steps ---------------------------------------------------------------------- */
 
 static int take_text(const char *text, size_t at, size_t n, sis__chars *out) {
     int code = SIS_OK;

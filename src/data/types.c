@@ -122,7 +122,7 @@ static int is_title(const char *line) {
            strncmp(line + 6 + strspn(line + 6, " \t"), "type", 4) == 0;
 }
 
-/* Does the line say that a column is not a feature? Then the column may be missing. */
+/* Is the column not a feature? Then it may be missing from the table. */
 static int is_aside(const char *line) {
     static const char *const aside[] = {"ignore", "id", "label", "kept"};
     for (size_t i = 0; i < sizeof aside / sizeof *aside; i++)
@@ -167,7 +167,7 @@ static int read_types(const finder *f, const char *path) {
     return error == SIS_OK ? SIS_OK : sis__fail_in(error, "types of columns");
 }
 
-/* ---- All ----------------------------------------------------------------------------------- */
+/* ---- Entry point --------------------------------------------------------------------------- */
 
 /* An option overrides the file: other columns of this type are ignored. */
 static void leave_out(const finder *f, sis__column_type type) {
@@ -183,7 +183,7 @@ static int has_type(const finder *f, sis__column_type type) {
     return 0;
 }
 
-/* There is at most one label and one id. */
+/* At most one column may be the label, and one the id. */
 static int check_single(const finder *f, sis__column_type type, const char *what) {
     size_t n = 0;
     for (size_t k = 0; k < f->n; k++)

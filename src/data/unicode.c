@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Characters by utf8proc. See unicode.h. Only this file uses the library. Normal forms are computed
- * run by run: a character and the marks after it, because composition and reordering never go
- * beyond that (Hangul syllables are such runs, too). If a run has as many characters afterwards as
- * before, each keeps its bytes; otherwise each stands for all bytes of the run.
+ * Character properties and normal forms by utf8proc; only this file uses the library. See
+ * unicode.h. Normal forms are computed run by run: a character and its combining marks, because
+ * composition and reordering never go beyond that (Hangul syllables are such runs, too). If the
+ * number of characters in a run stays the same, each keeps its bytes; otherwise each stands for all
+ * bytes of the run.
  */
 #include "data/unicode.h"
 
@@ -75,7 +76,7 @@ static int normalize_run(const sis__char *run, size_t n, int compose, int compat
                                                        max - used, (utf8proc_option_t)kind, &last);
         used += got > 0 && got <= max - used ? got : 0;
     }
-    /* insertion sort of marks: few, and almost sorted */
+    /* insertion sort: marks are few and almost sorted */
     for (utf8proc_ssize_t i = 1; i < used; i++)
         for (utf8proc_ssize_t k = i; k > 0; k--) {
             int a = utf8proc_get_property(text[k - 1])->combining_class;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Properties of characters for tokenizers, by utf8proc; and texts as lists of characters that keep
+ * Character properties for tokenizers, by utf8proc, and texts as lists of characters that keep
  * their original positions when they are changed.
  */
 #ifndef SIS_DATA_UNICODE_H

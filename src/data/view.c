@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Images returned differently from how they are stored: arrays treated as images, channels moved to
- * the end, other sizes. An example is converted on access; the stored data do not change.
+ * Converts images on access: treats arrays as images, moves channels to the end, resizes. The
+ * stored data do not change.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,7 +88,7 @@ int sis__data_as_images(sis_data *data, const char *layout) {
     if (code != SIS_OK)
         return code;
     data->kind = SIS_KIND_IMAGE;
-    if (rank == 2 || read_so) /* readers of images put channels last */
+    if (rank == 2 || read_so) /* image readers put channels last */
         return SIS_OK;
     int first = channels_first(dims, layout);
     if (first < 0)
@@ -101,7 +101,7 @@ int sis__data_as_images(sis_data *data, const char *layout) {
     return SIS_OK;
 }
 
-/* ---- Another size -------------------------------------------------------------------------- */
+/* ---- Resizing ------------------------------------------------------------------------------ */
 
 int sis__data_fit(sis_data *data, const size_t size[3]) {
     size_t resized = 0, own[3];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Words and their ids: a list of words and a table of their texts. To build a vocabulary, words are
- * counted in the same structure and the most frequent are kept.
+ * Vocabularies: words and their ids. A vocabulary is built by counting words in the same structure
+ * and keeping the most frequent.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,10 +19,10 @@
 #include "base/names.h"
 #include "data/cell.h"
 
-/* A word of the list. If a word occurs twice, the first one counts. */
+/* A word of the list. The first of duplicate words counts. */
 typedef struct {
-    uint32_t name; /* of its text */
-    size_t count;  /* how often it was seen */
+    uint32_t name; /* index of its text */
+    size_t count;  /* number of occurrences */
 } entry;
 
 struct sis_vocabulary {
@@ -42,13 +42,13 @@ const char *sis_vocabulary_word(const sis_vocabulary *v, size_t id) {
     return id < v->n ? sis__names_text(&v->names, v->words[id].name) : NULL;
 }
 
-/* The number of a word, SIZE_MAX if it is not there. */
+/* The id of a word; SIZE_MAX: none. */
 static size_t id_of(const sis_vocabulary *v, const char *word) {
     uint32_t name = sis__names_find(&v->names, word, strlen(word));
     return name == UINT32_MAX ? SIZE_MAX : v->ids[name];
 }
 
-/* Append a word; of duplicates the first is found. */
+/* Append a word; lookup finds the first of duplicates. */
 static int append(sis_vocabulary *v, const char *word) {
     uint32_t name = 0;
     size_t known = v->names.n;

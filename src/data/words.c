@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-/* ---- Small letters ------------------------------------------------------------------------- */
+/* ---- Lower case ---------------------------------------------------------------------------- */
 
 /* The lower case of a two-byte character. */
 static unsigned small_letter(unsigned c) {

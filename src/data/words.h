@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * UTF-8 and words.
+ * UTF-8 and splitting text into words.
  */
 #ifndef SIS_DATA_WORDS_H
 #define SIS_DATA_WORDS_H
@@ -10,7 +10,7 @@
 #include <sis/data.h>
 #include <sis/text.h>
 
-/* Words that the caller gives: n words of these lengths in the text, separated by blanks. */
+/* Words given by the caller: n words of these lengths in the text, separated by blanks. */
 int sis__words_given(const char *text, const int *lengths, size_t n, sis_words *words);
 
 #endif
