@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""What the Python package costs and saves, as ratios of evaluations a second measured side by side in one run.
+"""Speed of the Python package: ratios of evaluations a second, measured side by side in one run.
 
     make bench, or: PYTHONPATH=build/python OMP_NUM_THREADS=1 python3 bench/bench_python.py
 
-An evaluation is a masked copy of an input that the model is asked about. "numpy SIS" is the plain way: one
-backward selection, every masked copy built anew for every step, all of a step in one call of the model. "sis"
-is all that a call of an explainer does: finding subsets, verifying them, writing records. What is done once
-for a model (conversion, comparison of answers) is printed beside it. Everything runs on one thread.
+An evaluation is a masked copy of an input that the model scores. "numpy SIS" is the plain version: one backward
+selection that rebuilds every masked copy at every step and scores a step in one call of the model. "sis" is a
+whole call of an explainer: finding subsets, verifying them, writing records. The time of work that is done once
+for a model (conversion, comparison of answers) is printed separately. Everything runs on one thread.
 
-    sum of 1,024 features   a trivial callable. The sum itself is a good part of it: the first row says what
-                            ratio is left if asking cost nothing. The second row takes off what the callable
-                            alone takes for batches of that size, on both sides: the overhead of asking
+    sum of 1,024 features   a trivial callable. The sum itself takes much of the time: the first row is the ratio
+                            that would remain if calls cost nothing. The second row subtracts the time of the
+                            callable alone for batches of that size, on both sides: the overhead of calls
     boosting                tables of 60 and 200 columns, 100 trees: 200 decided rows explained in one call,
                             against predict_proba
-    frame over array        the boosting of 60 columns on a frame of the same numbers: "sis" on the array stands where
-                            numpy SIS stands elsewhere
-    pipeline                one-hot encoder and boosting, 12 columns of numbers and 8 of categories: 200 decided rows, against
-                            the plain way in pandas; the pipeline itself, then behind a function of frames
+    frame over array        the boosting of 60 columns on a frame of the same numbers, against "sis" on the array
+    pipeline                one-hot encoder and boosting, 12 columns of numbers and 8 of categories: 200 decided rows,
+                            against a plain version in pandas; the pipeline itself, then behind a function of frames
     save over explain       5,000 records a second: explained (boosting, 20 columns), and written to a file
     PyTorch                 a CNN for digits passed as a module, against numpy SIS on the module
 """
@@ -32,7 +31,7 @@ from sis import _models
 
 
 def numpy_backselect(f, x, mask, steps=None):
-    """The plain way: every masked copy built anew for every step. Evaluations and seconds, the best within a second."""
+    """The plain version, which rebuilds every masked copy at every step. Evaluations and seconds, the best within a second."""
     found, end = [], time.perf_counter() + 1
     while len(found) < 3 or time.perf_counter() < end:
         found.append(numpy_selection(f, x, mask, steps))
@@ -55,7 +54,7 @@ def numpy_selection(f, x, mask, steps):
 
 
 def ours(model, x, threshold, mask, **options):
-    """Evaluations and seconds, the best within one, of explaining all rows; the explainer; seconds of the first call."""
+    """Explains all rows: evaluations and seconds, the best within a second; the explainer; seconds of the first call."""
     explainer = sis.Explainer(model, mask=mask, threshold=threshold, jobs=1, progress=False, **options)
     began = time.perf_counter()
     explainer(x[:1])
@@ -78,7 +77,7 @@ def row(name, theirs, mine, wanted, remark=""):
 
 
 def alone(f, rows):
-    """Seconds that the callable itself takes for one of so many rows."""
+    """Seconds that the callable takes for a row in batches of this size."""
     batch = np.random.default_rng(1).random((rows, 1024))
     best = 1e9
     for _ in range(100):
@@ -131,7 +130,7 @@ def frames():
 
 
 def pandas_selection(f, x, mask):
-    """The plain way for a frame of one row: every masked copy of a step in one call."""
+    """The plain version for a frame of one row: every masked copy of a step in one call."""
     left, gone, evaluations, began = list(x.columns), [], 0, time.perf_counter()
     while left:
         rows = x.loc[x.index.repeat(len(left))].reset_index(drop=True)

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""bench_scale.py BUILD [--reviews N] [--words MOST] [--rounds R] [--parts 123] - what spreading over processes costs.
+"""bench_scale.py BUILD [--reviews N] [--words MOST] [--rounds R] [--parts 123] - the cost of distribution over processes.
 
 1. Efficiency: reviews of 5 to 400 words on the LSTM, two processes of one thread against one process
    of two threads, on the same two cores, in turns; the best of R rounds each.
-2. What rank 0 pays for a bundle of answers, for a record, and for putting the file into order, measured
-   with records of cheap examples (boosted trees) and 2 to 32 processes.
-3. A simulation of more processes than there are here, with the costs and message times of 1 and 2: parallel efficiency, and
-   where it ends. The rules of mpi/spread.c are repeated in `simulate`.
+2. Time of rank 0 for a bundle of answers, for a record, and for sorting the file, measured with records of
+   cheap examples (boosted trees) and 2 to 32 processes.
+3. A simulation of more processes than this machine has, with the costs and message times of 1 and 2: parallel
+   efficiency, and its limit. `simulate` repeats the rules of mpi/spread.c.
 
-Needs MPI; python3 without anything else.
+Needs MPI, and python3 without further packages.
 """
 import heapq
 import json
@@ -26,14 +26,14 @@ ENV = dict(os.environ, OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_ALLOW_RUN_AS_
            OMPI_MCA_btl_vader_single_copy_mechanism="none", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 
 
-# What parts 1 and 2 found on two cores; the simulation takes it if they are left out.
+# Results of parts 1 and 2 on two cores, for the simulation if these parts are not run.
 REVIEWS = [154.0 * (length / 400) ** 3 for length in range(5, 401, 5)]  # 154 s for 400 words
 RANK = (14.0e-6, 14.0e-6, 2.1e-6)
-DELAY = 0.002  # seconds from one process to the other: a nap of either side, and the network
+DELAY = 0.002  # seconds of a message: a sleep of either side, and the network
 
 
 def timed(words, folder):
-    """Seconds, processor seconds of all processes, what was said."""
+    """Seconds, processor seconds of all processes, output."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.time()
     done = subprocess.run(words, cwd=folder, env=ENV, capture_output=True, text=True)
     seconds, after = time.time() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -55,7 +55,7 @@ def seconds_of(path):
 # ---- 1 -------------------------------------------------------------------------------------------
 
 def write_reviews(path, n, most):
-    """Words of the vocabulary, 5 to `most` of them; lengths spread evenly, in a random order."""
+    """Reviews of 5 to `most` words of the vocabulary; lengths are spread evenly, in random order."""
     rng = random.Random(3)
     with open(SOURCE + "/models/imdb-lstm.onnx", "rb") as f:
         found = re.search(rb'\["<padding>".*?[^\\]"\]', f.read(), re.S).group(0)
@@ -120,11 +120,11 @@ def rank_costs(build, folder, n=12000):
     last = settle_cost(folder, lines)
     print("  rank 0: at most %.1f us a record of %.0f bytes, messages included; order at the end "
           "%.1f us a record" % (1e6 * record, size, 1e6 * last))
-    return record, record, last  # a message is reckoned as dear as a record
+    return record, record, last  # a message is assumed to cost as much as a record
 
 
 def settle_cost(folder, lines):
-    """Reading lines in another order and writing them once more, as cli/lines.c does."""
+    """Reads lines in another order and writes them again, as cli/lines.c does."""
     places, at = [], 0
     for line in lines:
         places.append((at, len(line)))
@@ -144,7 +144,7 @@ def settle_cost(folder, lines):
 AHEAD, WINDOW, BUNDLE, BUNDLE_MOST, MOST = 0.03, 4.0, 0.0005, 0.1, 480
 
 def simulate(processes, n, costs, bundle, record, delay, seed=1):
-    """Seconds until all answers are there, and how long rank 0 was busy. One thread each."""
+    """Seconds until all answers have arrived, and busy seconds of rank 0. One thread each."""
     rng = random.Random(seed)
     size = len(costs)
     cost = [costs[int(rng.random() * size)] for _ in range(n)]
@@ -152,12 +152,12 @@ def simulate(processes, n, costs, bundle, record, delay, seed=1):
     has = [0] * processes       # without an answer, as rank 0 knows it
     done = [0] * processes
     since = [0.0] * processes
-    queue = [[] for _ in range(processes)]  # things that wait there
+    queue = [[] for _ in range(processes)]  # examples that wait there
     idle = [True] * processes
-    bag = [0] * processes       # answers that are not sent yet
+    bag = [0] * processes       # answers not sent yet
     sent = [-1.0] * processes
     gap = min(BUNDLE * processes, BUNDLE_MOST)
-    free, busy, end = 0.0, 0.0, 0.0  # rank 0's thread that talks
+    free, busy, end = 0.0, 0.0, 0.0  # the communication thread of rank 0
     events, order = [], 0
 
     def wish(now, r):

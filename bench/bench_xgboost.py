@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tree walks beside XGBoost's own predictions: masked copies a second, on one thread.
+"""Tree walks against XGBoost's own predictions: masked copies a second, on one thread.
 
     bench_xgboost.py SIS
 
-The walk: what `sis explain` says of itself, the median over 40 examples, verification included. XGBoost:
-batches of 2,000 masked copies through DMatrix and predict, the best of eight. Needs xgboost and numpy."""
+The walk: evaluations and seconds that `sis explain` reports, the median over 40 examples, verification included.
+XGBoost: batches of 2,000 masked copies through DMatrix and predict, the best of eight. Needs xgboost and numpy."""
 import json
 import os
 import statistics

@@ -21,7 +21,7 @@ from onnx import TensorProto, checker, helper, numpy_helper, save
 
 
 class Net:
-    """A graph that grows node by node; the shape of one row is known at each value."""
+    """A graph built node by node; the shape of one row is known for each value."""
 
     def __init__(self, seed, shape, tokens=0):
         self.rng, self.nodes, self.constants = np.random.default_rng(seed), [], []
@@ -182,7 +182,7 @@ def last_row(n, x, i=-1):
 
 
 # ---- Families ------------------------------------------------------------------------------------
-# name: (shape of a row, words of the vocabulary, side of the blocks that are features, what it is)
+# name: (shape of a row, words of the vocabulary, side of the blocks that are features, builder)
 
 def cnn(n):
     x = n.pool(n.conv("x", 8, 3, act="Relu"), 2)
@@ -314,7 +314,7 @@ def one_layer(n):
     return n.classes(n.dense(n.flat(n.pool(n.conv("x", 24, 5, act="Relu"), 4)), 48, "Relu"))
 
 
-# Made last; nothing was tuned with them.
+# Not used for tuning.
 HELD_OUT = {
     "one-layer": ((1, 28, 28), 0, 1, one_layer),
     "strided": ((3, 24, 24), 0, 2, strided),
@@ -357,7 +357,7 @@ def processor_seconds(command):
 
 
 def question(sis, path):
-    """The output that masking everything lowers most, and a threshold on the way."""
+    """The output that masking everything lowers most, and a threshold between both scores."""
     x, mask = np.load(f"{path}.npy"), np.load(f"{path}.mask.npy")
     np.save(f"{path}.both.npy", np.concatenate([x, mask[None]]))
     out = processor_seconds([sis, "predict", "-q", "-m", f"{path}.onnx", "-i", f"{path}.both.npy"])[1]

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""What a masked copy costs, beside batched loops of ONNX Runtime and PyTorch, and how that grows with the size of images, the
-depth and the width of convolutional networks. One core each, all in one run.
+"""Cost of a masked copy against batched loops of ONNX Runtime and PyTorch, and its growth with the image size, depth and
+width of convolutional networks. One core each, all in one run.
 
     /usr/bin/python3 bench/growth.py BUILD [NAME...] [--seconds S] [--figure FILE.svg]
 
-Networks are made and exported by PyTorch with random weights, those of the paper and three families; BUILD/bench/bench_zoo measures
-walks, our full passes and ONNX Runtime ($SIS_ORT or BUILD/ort), this script PyTorch's own passes in batches of 256 masked copies.
-No pixel equals its mask, so every one of p features counts. NAME: only networks whose name has that in it.
+PyTorch makes and exports the networks with random weights: those of the paper and three families. BUILD/bench/bench_zoo
+measures walks, our full passes and ONNX Runtime ($SIS_ORT or BUILD/ort); this script measures PyTorch's passes in batches of
+256 masked copies. No pixel equals its mask, so all p features count. NAME: only networks whose name contains it.
 """
 import argparse
 import json
@@ -54,7 +54,7 @@ class Bases(nn.Module):
 
 
 def convolutions(side, depth, width):
-    """depth convolutions of 3 x 3 that keep the size, a pool of 2 x 2 behind the second, ten classes."""
+    """`depth` 3 x 3 convolutions that keep the size, a 2 x 2 pool after the second, ten classes."""
     layers, channels = [], 1
     for k in range(depth):
         layers += [nn.Conv2d(channels, width, 3, padding=1), nn.ReLU()] + ([nn.MaxPool2d(2)] if k == 1 else [])
@@ -73,7 +73,7 @@ def perceptron():
 
 
 def networks():
-    """(name, module, input of one row, family, place in it)"""
+    """(name, module, input of one row, family, position in it)"""
     def image(side):
         return torch.rand(1, 1, side, side) * 0.9 + 0.05
     words = torch.randint(1, 999, (1, 120))

@@ -12,9 +12,9 @@ which scikit-learn ships. N test rows (40) whose probability of "odd" is 0.9 or 
                   installed. Anchors answer another question (rules that keep the class for 95 % of perturbed rows), so
                   cost and size are shown, not agreement
 
-A line each: seconds, rows that the model is asked about, size of the first subset or rule, and whether the decision
-holds when everything else is masked. sis appears twice: with the classifier itself, whose trees it walks, and with a
-function that it cannot look into, asked in batches.
+Prints a line for each: seconds, rows that the model scores, size of the first subset or rule, and whether the decision
+holds when everything else is masked. sis appears twice: with the classifier itself, whose trees it walks, and with an
+opaque function, called in batches.
 """
 import argparse
 import importlib.util
@@ -32,7 +32,7 @@ THRESHOLD = 0.9
 
 
 class Counted:
-    """Probability of the class `target`, and the number of rows asked about."""
+    """Probability of the class `target`, and the number of scored rows."""
 
     def __init__(self, model, target=1):
         self.model, self.target, self.rows = model, target, 0
@@ -44,7 +44,7 @@ class Counted:
 
 def by_published(path, f, x, mask):
     """The collections that the published file finds: a list of lists of sets."""
-    np.bool = bool  # the file was written for a numpy that had this name
+    np.bool = bool  # the file needs an old numpy that had this name
     spec = importlib.util.spec_from_file_location("published", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The largest radius E of --domain ball:E,0:1 at which subsets that are proved to keep the class of an image
-hold fewer than half of its pixels in the mean.
+"""Largest radius E of --domain ball:E,0:1 at which proved subsets (the class stays) have fewer than half of the
+pixels of an image on average.
 
     bench/radius.py SIS MODEL.onnx IMAGES [--limit SECONDS] [--digits N] [--try N] [--step E]
 
-Bisection over the first images (--try, 5), then the radius that was found, smaller by --step (0.002) until it
-does, over the first --digits (20). --limit (5) bounds each image: what is cut is proved all the same, but holds
-more pixels than it might. One process, one thread.
+Bisects over the first images (--try, 5). Then reduces the radius by --step (0.002) until the condition holds over
+the first --digits (20). --limit (5) is the time of an image: a cut subset is proved, but may have more pixels than
+needed. One process, one thread.
 """
 import argparse
 import json
@@ -30,7 +30,7 @@ def arguments():
 
 
 def sizes(a, radius, digits):
-    """Pixels of the subset and seconds of each image; 0 pixels where the class stays whatever they are."""
+    """Pixels of the subset and seconds of each image; 0 pixels if the class stays for all values."""
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "r.jsonl")
         subprocess.run([a.sis, "explain", "-q", "--model", a.model, "--input", a.images, "--rows", f"0:{digits}",

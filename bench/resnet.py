@@ -3,10 +3,10 @@
 
     bench/resnet.py SIS [--images N] [--keep FOLDER] [--width W]
 
-Makes the network (a 7 x 7 convolution by steps of 2, a maximum pool, four stages of two residual blocks with batch
-norm, 18 layers, W to 8 W channels, global mean): random filters, and a head fitted by least squares to tell pictures with
-a red disc from those with a blue square or nothing, on noise of which a part is grey. Then explains N images (3) by --method quick over 256 parts
-with --refine, and by --method gradient. Needs numpy and python3-onnx.
+Makes the network: a 7 x 7 convolution with stride 2, a maximum pool, four stages of two residual blocks with batch norm,
+18 layers, W to 8 W channels, global mean. It has random filters and a head fitted by least squares that tells images with
+a red disc from those with a blue square or nothing, on noise that is partly grey. Then explains N images (3) by --method
+quick over 256 parts with --refine, and by --method gradient. Needs numpy and python3-onnx.
 """
 import argparse
 import json
@@ -55,7 +55,7 @@ class Net:
 
 
 def features(width, seed):
-    """The network up to its means, and how many there are."""
+    """The network up to the global means, and their number."""
     net = Net(np.random.default_rng(seed))
     x = net.node("Relu", [net.conv("x", 3, width, 7, 2)])
     x = net.node("MaxPool", [x], kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
@@ -74,7 +74,7 @@ def write(net, out, n, path):
 
 
 def photo(rng, label, grey):
-    """Noise of three sizes, grey in places, and a red disc (1), a blue square (0) or nothing (2) somewhere."""
+    """Noise of three sizes, partly grey, with a red disc (1), a blue square (0) or nothing (2)."""
     x = sum(np.kron(rng.normal(0, 0.05, (3, SIDE // s, SIDE // s)), np.ones((s, s))) for s in (1, 8, 32)) + 0.5
     x[:, np.kron(rng.random((7, 7)) < grey, np.ones((32, 32))) > 0] = 0.5
     r, cy, cx = rng.integers(20, 34), *rng.integers(40, SIDE - 40, 2)
@@ -92,7 +92,7 @@ def predict(sis, model, images, folder):
 
 
 def make(sis, width, folder, path):
-    """Fit the head to 240 pictures, and say how it does on 40 others."""
+    """Fit the head to 240 images, and print its accuracy on 40 others."""
     rng = np.random.default_rng(7)
     kinds = np.array([1, 0, 1, 2] * 70)
     images = np.stack([photo(rng, k, g) for k, g in zip(kinds, np.where(np.arange(280) < 240, rng.random(280), 0.1))])

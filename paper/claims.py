@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""claims.py OUT [--quick] - each claim of the paper, theirs, ours, and whether it holds.
+"""claims.py OUT [--quick] - for each claim of the paper: its numbers, our numbers, and whether the claim holds.
 
-Everything is computed from what the scripts of paper/all left in OUT; what is not there cannot be tested. Writes
-OUT/claims.md, OUT/claims.html and OUT/claims.json, and prints the first."""
+Reads the results of paper/all in OUT. A claim whose results are missing cannot be tested. Writes OUT/claims.md,
+OUT/claims.html and OUT/claims.json, and prints the first."""
 import csv
 import html
 import json
@@ -15,11 +15,11 @@ HOLDS, FAILS, UNTESTED, UNRUN = "holds", "does not hold", "cannot be tested with
 WAYS = ("ig", "lime", "perturb")
 CALLED = {"ig": "IG", "lime": "LIME", "perturb": "Perturb."}
 NEEDS = {"factors": "peaks of factors (--peaks)", "beer": "rated reviews of beer (--beer)", "human": "marks of people (--human, --palate)"}
-FEW = 20  # of fewer pairs that differ (or subsets that people marked) a p of 0.05 or more says nothing
+FEW = 20  # with fewer differing pairs (or subsets that people marked), a p of 0.05 or more does not decide
 
 
 class Missing(Exception):
-    """What a claim needs is not there: part, and what of it."""
+    """The results that a claim needs are missing: the part, and which of its results."""
 
 
 class Runs:
@@ -58,7 +58,7 @@ def median(x):
     return (x[(len(x) - 1) // 2] + x[len(x) // 2]) / 2 if x else float("nan")
 
 
-# ---- What is compared: each test says in its first line when a claim holds ---------------------------------------------
+# ---- Tests: the first line of each docstring is the rule that the page prints ------------------------------------------
 
 
 def pairs(runs, way, *names):
@@ -91,7 +91,7 @@ def interval(share, n):
 
 
 def judged_below(ours, shares, limit):
-    """Are all shares (with the number each is of) below the limit? Of fewer than 100, if the interval leaves no doubt."""
+    """True if all shares (each with its number of cases) are below the limit; with fewer than 100 cases, by the interval."""
     ends = [interval(s, n) if n < 100 else (s, s) for s, n in shares]
     if any(low >= limit for low, _ in ends):
         return ours, FAILS
@@ -150,7 +150,7 @@ def pure(runs, *names):
 
 
 def chance(x, y, draws=5000):
-    """One-sided p that the mean of x is above that of y by chance: both put together and drawn anew."""
+    """One-sided p that the mean of x is above that of y by chance, by resampling from both together."""
     rng, both, seen = random.Random(1), list(x) + list(y), mean(x) - mean(y)
     more = 0
     for _ in range(draws):
@@ -288,7 +288,7 @@ def attacked(runs):
 
 
 def spread(record):
-    """How far a subset's pixels are from their centre (root of the mean square, in pixels); mean of a record's subsets."""
+    """Distance of a subset's pixels from their centre (root mean square, in pixels); mean over a record's subsets."""
     width, found = record["shape"][-1], []
     for s in record["subsets"]:
         at = [complex(*divmod(f, width)) for f in s["features"]]
@@ -331,7 +331,7 @@ def imputed(runs):
     return "mask %.1e (%.3f), hot-deck %.1e (%.3f)" % (spread["by_mask"] + spread["by_hotdeck"]), verdict(good)
 
 
-CLAIMS = [  # where, claim, theirs, test, what it takes
+CLAIMS = [  # section, claim, the paper's numbers, test, its arguments
     ("Proposition 1", "No feature of a subset can be left out", "proved", minimal),
     ("Proposition 2", "Without all subsets the decision is not reached", "proved", complete),
     ("Figure S5", "The score has local minima along backward selection", "an example shown", minimum),
@@ -379,7 +379,7 @@ CLAIMS = [  # where, claim, theirs, test, what it takes
 
 
 def lacking(runs, part, what):
-    """Why something is not there: ours, verdict."""
+    """Our column and the verdict for missing results."""
     failed = os.path.join(runs.out, "failed", part)
     if os.path.exists(failed):
         return "not run: %s failed: %s" % (part, open(failed).read().strip() or "no reason given"), UNRUN
@@ -415,7 +415,7 @@ def seconds_in(text):
 
 
 def times(out):
-    """Of each part: seconds of processor time, and by the clock."""
+    """For each part: seconds of processor time, and by the clock."""
     folder, found = os.path.join(out, "times"), {}
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
         text = open(os.path.join(folder, name)).read()
@@ -425,7 +425,7 @@ def times(out):
 
 
 def whole(out, part, spent):
-    """Processor seconds of a full run of a part: each step as many times as OUT/PART/steps.tsv says, the rest once."""
+    """Processor seconds of a full run of a part: each step times its factor in OUT/PART/steps.tsv, the rest once."""
     path, total = os.path.join(out, part, "steps.tsv"), spent
     if not os.path.exists(path):
         return spent

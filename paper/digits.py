@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""digits.py OUT - both networks digit by digit, as a table, of what paper/mnist left in OUT: NET.jsonl, clusters-NET-D.json and
-compare-D.json. What is not there leaves its cells empty."""
+"""digits.py OUT - a table of both networks, digit by digit, from the results of paper/mnist in OUT: NET.jsonl,
+clusters-NET-D.json and compare-D.json. Cells without results are empty."""
 import json
 import os
 import sys
 
-ALONE = 0.95  # a joint cluster is of one network if at least so much of it is
+ALONE = 0.95  # a joint cluster belongs to one network if that has at least this share
 NETS = ("cnn", "mlp")
 
 
@@ -20,8 +20,8 @@ def load(out, name):
 
 
 def explained(out, net):
-    """For each digit: the sizes of the subsets of each example that is taken for it, and whether it is one; read line by line, since
-    traces are long."""
+    """For each decided digit: the sizes of the subsets of each example, and whether the decision is right. Reads line by
+    line, because traces are long."""
     found = {d: [] for d in range(10)}
     with open(os.path.join(out, net + ".jsonl")) as f:
         for record in map(json.loads, f):
@@ -60,7 +60,7 @@ def clusters(found):
 
 
 def joint(found):
-    """Joint clusters; those of one network alone; the largest with its share; what is sufficient for the other network."""
+    """Joint clusters; those of one network alone; the largest with its share; subsets sufficient for the other network."""
     if not found:
         return ["", "", "", "", ""]
     groups, big = found["joint"]["clusters"], largest(found["joint"])
@@ -70,7 +70,7 @@ def joint(found):
 
 
 def total(found):
-    """Over all digits: joint clusters, those of one network, sufficient subsets of all, and the least agreement on decisions."""
+    """Over all digits: joint clusters, those of one network, sufficient subsets of all, and the lowest agreement on decisions."""
     found = [f for f in found if f]
     groups = [c for f in found for c in f["joint"]["clusters"]]
     alone = sum(max(share(c, net) for net in NETS) >= ALONE for c in groups)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""factors.py OUT FACTOR... - data sets of DNA side by side, each by its medians, of what paper/dna --factors found.
+"""factors.py OUT FACTOR... - compare DNA data sets by their medians, from the results of paper/dna --factors.
 
 Prints tables in Markdown, and writes the same numbers to OUT/factors.json."""
 import itertools
@@ -23,7 +23,7 @@ def ranks(values):
 
 
 def signed_rank(x, y):
-    """Two-sided p of Wilcoxon's signed-rank test by all signs, and in how many pairs x is less, and more."""
+    """Two-sided exact p of Wilcoxon's signed-rank test, and the number of pairs in which x is less, and more."""
     d = [a - b for a, b in zip(x, y) if a != b]
     if not d or len(d) > 16:
         return 1.0 if not d else float("nan"), sum(v < 0 for v in d), sum(v > 0 for v in d)
@@ -99,7 +99,7 @@ def print_clusters(found):
 
 
 def over_data_sets(found):
-    """Tests with one number a data set: SIS against each."""
+    """Tests of SIS against each method, with one number for each data set."""
     tests = []
     for what, key, some in (("mean length", "mean_length", found),
                             ("median divergence", "divergence", [f for f in found if f["motif"]])):
@@ -114,7 +114,7 @@ def seconds_of(line):
 
 
 def processor_seconds(out, found):
-    """Of each data set that was made from nothing: what the shell said of its children before and after."""
+    """Processor time of each data set that was computed from scratch, from the shell's `times` before and after."""
     each = []
     for f in found:
         path = os.path.join(out, f["name"] + "-times.txt")

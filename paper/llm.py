@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """llm.py WEIGHTS [--n 200] [--jobs 2] [--doc docs/results.md] - are the sentences found that an answer needs?
 
-WEIGHTS are those of the small language model of tests/llm/facts.py (trained first if the file is not there: four
-minutes). It answers questions about 10 to 40 sentences. The sets of sentences that support an answer are known. Each
-method is charged for every prompt that it has scored:
+WEIGHTS are those of the small language model of tests/llm/facts.py (trained first if the file is missing: four
+minutes). It answers questions about 10 to 40 sentences. The sets of sentences that support an answer are known. Every
+prompt that a method scores is counted:
 
     sis, quick       sufficient subsets (threshold 0 on the margin of the answer)
     leave-one-out    sentences by how far the margin falls without them
@@ -11,9 +11,9 @@ method is charged for every prompt that it has scored:
                      (as ContextCite: standardised, penalty 0.01), with as many prompts as quick and as sis
                      needed for this question, and with five times as many
 
-The last two give rankings, no sets. They are judged twice: by the best sentences, as many as the support has
-(which a user does not know), and by the shortest beginning of the ranking that keeps the answer.
-Prints the table, and puts it into --doc between the lines that name this file.
+The last two give rankings, not sets. They are judged twice: by their first n sentences, where n is the size of the
+support (which users do not know), and by the shortest beginning of the ranking that keeps the answer.
+Prints the table, and writes it into --doc between the lines that name this file.
 Needs numpy, PyTorch and the Python package (PYTHONPATH=build/python)."""
 import argparse
 import multiprocessing
@@ -35,7 +35,7 @@ KINDS = facts.KINDS
 
 
 class Question:
-    """One question: margins of its answer for parts of the context, counted."""
+    """One question: scores its answer for parts of the context, and counts prompts."""
 
     def __init__(self, model, example):
         self.model, self.example, self.asked = model, example, 0
@@ -44,7 +44,7 @@ class Question:
         self.support = [frozenset(s) for s in example["support"]]
 
     def margins(self, contexts):
-        """The least, over the answer's words, of its log-probability less that of the best other word."""
+        """The minimum, over the answer's words, of the log-probability minus that of the best other word."""
         self.asked += len(contexts)
         rows = [facts.ids_of(facts.prompt_of([c] if c else [], self.example["question"])) + self.answer[:-1] for c in contexts]
         found = []
@@ -104,7 +104,7 @@ def lasso(masks, margins, penalty=0.01, rounds=200):
 
 
 def alternatives(support):
-    """The most disjoint sets among the supporting ones."""
+    """The largest number of disjoint supporting sets."""
     chosen = []
     for s in support:
         if all(not s & c for c in chosen):
@@ -113,7 +113,7 @@ def alternatives(support):
 
 
 class Row:
-    """One method: of each question whether it is right, and what it took."""
+    """One method: whether it is right for each question, and its prompts."""
 
     def __init__(self, name):
         self.name, self.right, self.prefix, self.every, self.asked = name, {k: [] for k in KINDS}, [], [], []
@@ -144,7 +144,7 @@ class Row:
         self.asked.append(asked)
 
     def add(self, other):
-        """What was found about other questions."""
+        """Add the results of other questions."""
         for kind in KINDS:
             self.right[kind] += other.right[kind]
         for name in ("prefix", "every", "asked", "verified", "wrong"):
@@ -167,7 +167,7 @@ def table(rows, n, unanswered):
 
 
 def put(path, text):
-    """Replaces what is between the lines that name this file."""
+    """Replaces the text between the lines that name this file."""
     with open(path) as f:
         old = f.read()
     new, n = re.subn(r"(<!-- paper/llm\.py -->\n).*?(<!-- end -->)", lambda m: m[1] + text + m[2], old, flags=re.S)
@@ -179,11 +179,11 @@ def put(path, text):
 
 METHODS = ("sis", "quick", "leave-one-out", "ablations, as many prompts as quick", "ablations, five times as many as quick",
            "ablations, as many as sis", "ablations, five times as many as sis")
-MODEL = {}  # of a process: loaded when it is first asked
+MODEL = {}  # one for each process, loaded at its first use
 
 
 def questions(path, n):
-    """The first n that the model answers as the context says, and how many it does not."""
+    """The first n questions that the model answers correctly, and the number that it does not."""
     model, found = facts.load(path), []
     for asked, example in enumerate(facts.questions(10 * n, 2)):
         if len(found) == n:
@@ -194,7 +194,7 @@ def questions(path, n):
 
 
 def examine(job):
-    """One question by all methods: a row for each."""
+    """One question by all methods: a row for each method."""
     path, example = job
     if path not in MODEL:
         MODEL[path] = facts.load(path)

@@ -2,16 +2,16 @@
 """minimum.py OUT.csv RESULTS.jsonl... - local minima of backward selection (the paper's Figure S5).
 minimum.py --only ID NUMBER RESULTS.jsonl - the record of that example with this subset alone, to be drawn.
 
-RESULTS have subsets with their order (sis explain --trace). A selection has a local minimum if the score falls below the threshold and reaches
-it again as more is masked: selection that ends at the first fall keeps too much. Prints how many have one, and the clearest (the most
-features too many): id, number of the subset, features of the subset, features if selection ends early."""
+RESULTS have subsets with their order (sis explain --trace). A selection has a local minimum if the score falls below the
+threshold and reaches it again as more is masked: a selection that ends at the first fall keeps too many features. Prints how
+many have one, and the clearest (the most extra features): id, number of the subset, its features, features at an early end."""
 import csv
 import json
 import sys
 
 
 def sizes(record, number=1):
-    """Features that are left when the score is enough for the last time, and before it is too low for the first time."""
+    """Features left when the score last reaches the threshold, and just before it first falls below."""
     sign = 1 if record["direction"] == ">=" else -1
     enough = [sign * s >= sign * record["threshold"] for s in record["subsets"][number - 1]["trace"]]
     n = len(enough)

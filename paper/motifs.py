@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """motifs.py MOTIFS OUT FACTOR... - does the largest cluster of each factor's subsets look like the factor's own motif?
 
-OUT has FACTOR-sis.jsonl of each, as paper/dna --factors writes it. The largest cluster is compared with all motifs of a file
-twice: by the bases of the subsets alone (--flank 0) and by the site under them. Prints a table in Markdown. SIS names the
-program."""
+OUT has FACTOR-sis.jsonl for each factor, as paper/dna --factors writes it. The largest cluster is compared with all motifs
+of a file twice: by the bases of the subsets alone (--flank 0) and by the whole site. Prints a table in Markdown. $SIS
+is the program."""
 import json
 import os
 import subprocess
@@ -14,7 +14,7 @@ RELATIVES = {"CTCFL": "CTCF"}  # binds the same site; JASPAR has no matrix of it
 
 
 def consensus(matrix):
-    """As sis cluster prints it."""
+    """The matrix as sis cluster prints it."""
     text = ""
     for k in range(0, len(matrix), 4):
         column = matrix[k:k + 4]
@@ -32,7 +32,7 @@ def largest(motifs, results, flank):
 
 
 def own(cluster, factor):
-    """Rank and match of the factor's own motif, the best of several; None if the file has none."""
+    """Rank and match of the factor's own motif (the best of several); None if the file lacks it."""
     name = RELATIVES.get(factor, factor).upper()
     return next(((k + 1, m) for k, m in enumerate(cluster["matches"]) if m["name"].upper() == name), None)
 

