@@ -23,7 +23,7 @@ except ImportError as missing:
 
 
 def layers(path):
-    """(weights, bias) of each dense layer; ReLU between, what follows the last keeps the order."""
+    """(weights, bias) of each dense layer, with ReLU between. Operators after the last keep the order of scores."""
     graph = onnx.load(path).graph
     constants = {t.name: numpy_helper.to_array(t).astype(np.float64) for t in graph.initializer}
     for node in graph.node:
@@ -49,7 +49,7 @@ class Attack:
         self.tried, self.lost, self.least = 0, 0, np.inf
 
     def see(self, x, output):
-        """All layers' results; counts what loses the class, with room for the rounding of floats."""
+        """Outputs of all layers. Counts rows that lose the class by more than float rounding."""
         steps, a = [], x
         for i, (w, b) in enumerate(self.net):
             a = a @ w + b
@@ -107,7 +107,7 @@ def attack(net, path, completions, spoil=False):
 
 
 def test(sis, model, image):
-    """A proof withstands; most of the same subset given up, within four times the radius, does not."""
+    """A proof withstands the attack. A small part of its subset, within four times the radius, does not."""
     with tempfile.TemporaryDirectory() as folder:
         out = folder + "/r.jsonl"
         subprocess.run([sis, "explain", "-q", "--model", model, "--input", image, "--guarantee", "all", "--keep", "class",

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Random points, their distances by definition, and what scikit-learn's DBSCAN makes of them.
+"""Random points, their distances by definition, and their labels by scikit-learn's DBSCAN.
 
     dbscan_cases.py SEED [CASES] > cases.txt
 
-tests/unit/analysis_cases.txt is the output for seed 1; unit.analysis_cases reads it, and analysis.sklearn
-another one made on the spot. Exit status 77 without scikit-learn. Format, one case:
+tests/unit/analysis_cases.txt is the output for seed 1. unit.analysis_cases reads it; analysis.sklearn makes and
+reads a new one. Exit status 77 without scikit-learn. Format of a case:
 
     case DISTANCE EPS MIN_SIZE N
     a point a line: words, letters, row,column pairs, or name=value pairs, separated by blanks
@@ -77,7 +77,7 @@ def some_words(r, size):
 
 
 def some_letters(r, size):
-    if r.random() < 0.7:  # a few edits away from one of a few strings
+    if r.random() < 0.7:  # a few edits of one of a few strings
         base = list(random.Random(r.randint(0, 2)).choices("ACGTN", k=12 if size < 10 else 70))
         for _ in range(r.randint(0, 4)):
             at = r.randrange(len(base))

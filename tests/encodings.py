@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""encodings.py - tables as pandas and scikit-learn encode them, for models of others.
+"""encodings.py - explain models trained on tables that pandas and scikit-learn encode.
 
     encodings.py SIS PYTHON_FOLDER
 
-A table with numbers, words, true and false, numbers that are categories, and missing values of each
-sort is encoded in the usual ways (get_dummies, OneHotEncoder, OrdinalEncoder, with and without
-missing values, names and dropped categories). Models trained on that are explained by the program
-and by the Python package, on raw rows where these can be given. Scores of the rows, of the masked row
-and of every subset must be those of pandas and the model. Skips (status 77) where libraries are
-missing.
+A table with numbers, words, booleans, numeric categories, and missing values of each kind is encoded
+in the usual ways (get_dummies, OneHotEncoder, OrdinalEncoder, with and without missing values, names
+and dropped categories). The program and the Python package explain models trained on it, on raw rows
+where possible. Scores of the rows, of the masked row and of every subset must equal those of pandas
+and the model. Skips (status 77) if libraries are missing.
 """
 import json
 import os
@@ -50,7 +49,7 @@ failures, tried = [], 0
 
 
 def make(seed, holes):
-    """The frame, and what is to be told of it."""
+    """The frame, and the options that describe it."""
     rng = np.random.default_rng(seed)
     frame = pandas.DataFrame({
         "age": rng.integers(20, 70, ROWS), "home": rng.choice(["own", "rent", "free"], ROWS),
@@ -65,7 +64,7 @@ def make(seed, holes):
 
 
 def masked_row(frame):
-    """The mean of numbers, the most frequent category, of the values that are there."""
+    """The mean of numbers, the most frequent category; missing values do not count."""
     words = [c for c in frame.columns if c in WORDS or c == "zip"]
     return {c: frame[c].mode()[0] if c in words else frame[c].astype(float).mean() for c in frame.columns}
 
@@ -153,7 +152,7 @@ def dummies(columns, **how):
 
 
 def hot(columns, **how):
-    """OneHotEncoder; numbers behind it as they are."""
+    """OneHotEncoder, followed by the numbers unchanged."""
     encoder = ColumnTransformer([("cat", OneHotEncoder(sparse_output=False, **how), columns)],
                                 remainder="passthrough", verbose_feature_names_out=False)
 
@@ -164,7 +163,7 @@ def hot(columns, **how):
 
 
 def count_missing(folder, model, frame):
-    """sis summary counts missing words, too."""
+    """sis summary also counts missing words."""
     global tried
     tried += 1
     table, found = os.path.join(folder, "table.csv"), os.path.join(folder, "found.jsonl")
@@ -193,7 +192,7 @@ def trees(folder):
                 ("OneHotEncoder", hot(WORDS), plain, ()),
                 ("OneHotEncoder(flag)", hot(WORDS + ["flag"]), plain, ()),
                 ("OneHotEncoder(ignore)", hot(WORDS, handle_unknown="ignore"), plain, ())):
-            known = raw[raw.home.notna()] if "ignore" in name else raw  # missing words are unknown then
+            known = raw[raw.home.notna()] if "ignore" in name else raw  # missing words are then unknown
             encoded = encode(known, fit=True)
             model, score = boosted(encoded, y[known.index], folder, list(encoded.columns))
             mask = dict(masked_row(raw), **({"flag": raw.flag.mode()[0]} if "flag" in name else {}))
@@ -202,7 +201,7 @@ def trees(folder):
             if name == "get_dummies" and holes:
                 count_missing(folder, model, raw)
 
-        # Without names, values must stand in the order of the table: words in the place of their column.
+        # Without names, values must have the order of the table: words at the position of their column.
         for name, dummy_na in (("unnamed", False), ("unnamed with nan", True)):
             parts = {"home": ["free", "own", "rent"], "job": ["Nurse", "clerk", "Ärztin"], "zip": [2, 9, 10, 100]}
 

@@ -38,8 +38,8 @@ ENV = dict(os.environ, OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_ALLOW_RUN_AS_
            no_proxy="127.0.0.1")
 WAYS = ("a process", "the first", "all", "SIGTERM")
 
-# The sum of a row, after a pause of its first argument's seconds. With a second one it keeps a diary
-# there: the largest first value of each request, which names the example.
+# The sum of a row, after a pause of argument 1 seconds. Argument 2 is a log file: for each request it
+# gets the largest first value, which identifies the example.
 DIARY = r"""#!/bin/sh
 case $(awk -W version 2>&1 </dev/null) in mawk*) i="-W interactive" ;; *) i= ;; esac
 exec awk $i -v late="$1" -v diary="${2:+$2/$$}" '{
@@ -61,7 +61,7 @@ exec awk $i -v late="$1" -v diary="${2:+$2/$$}" '{
 
 
 class Server:
-    """tests/model/server.py while it is needed."""
+    """Runs tests/model/server.py."""
 
     def __enter__(self):
         self.process = subprocess.Popen([sys.executable, os.path.join(HERE, "model", "server.py")],
@@ -75,7 +75,7 @@ class Server:
 
 
 def without(line):
-    """A record but for seconds and how the file was made."""
+    """A record without seconds and provenance."""
     line = re.sub(r'"seconds":[0-9.e-]*', '"seconds":0', line)
     return re.sub(r',"provenance":\{.*\}\}\n$', "}\n", line)
 
@@ -141,7 +141,7 @@ def credit_row(i):
 # ---- Kills ---------------------------------------------------------------------------------------
 
 def kinds(folder, server, brief):
-    """Name: the words of a command that takes some seconds."""
+    """Name: the arguments of a command that takes some seconds."""
     rng = random.Random(5)
     model = os.path.join(folder, "diary.sh")
     with open(model, "w") as f:
@@ -201,8 +201,8 @@ def strike(process, way, rng):
 
 
 def unwritten(folder, lines):
-    """Examples that a child was through with, since it had been asked about another one, but that
-    are not in the file."""
+    """Examples that a child had finished, because it was asked about another one, but that are not in
+    the file."""
     done = set()
     for name in os.listdir(folder):
         with open(os.path.join(folder, name)) as f:
@@ -213,7 +213,7 @@ def unwritten(folder, lines):
 
 
 def wait_end(process):
-    """An end, in a while; whatever is left of the group of processes is ended, too."""
+    """Waits for the end, with a time limit, and ends the rest of the process group."""
     try:
         process.communicate(timeout=60)
         return True
@@ -228,7 +228,7 @@ def wait_end(process):
 
 
 def trial(runner, words, way, moment, rng):
-    """What went wrong, or None; and a line about it."""
+    """The error, or None; and a line to print."""
     out, diary = runner.path("killed.jsonl"), runner.path("diary")
     shutil.rmtree(diary, ignore_errors=True)
     os.mkdir(diary)
@@ -262,7 +262,7 @@ def trial(runner, words, way, moment, rng):
 
 
 def kill_kind(build, name, trials, seed, server, brief, wrong):
-    """The trials of one kind of model, in a folder of their own."""
+    """The trials of one kind of model, in their own folder."""
     rng = random.Random("%s %s" % (seed, name))
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(build, folder)
@@ -308,8 +308,8 @@ def kills(build, n, seed):
 # ---- Faults --------------------------------------------------------------------------------------
 
 def go_on(runner, words, out, rng, slices, slow, has_mpi):
-    """Ended by time limits again and again, gone on with until all is there. How often, how many
-    examples were cut."""
+    """Runs ended by time limits and resumed until complete. Returns the number of runs and of cut
+    examples."""
     ends = cuts = 0
     for k in range(1000):
         last = k >= slices
@@ -376,7 +376,7 @@ def faults(build, n, seed):
 
 
 def whole(build, n, seed):
-    """Files that are written whole: each command runs once for its time and its bytes."""
+    """Files are written atomically. Each command first runs once, to record its time and its output."""
     sis, rng = os.path.join(build, "sis"), random.Random(seed)
     model = os.path.join(SOURCE, "models", "credit.onnx")
     wrong = []
@@ -411,7 +411,7 @@ def whole(build, n, seed):
                 process.kill()
                 done = process.wait() == 0
                 size = os.path.getsize(path) if os.path.exists(path) else 0
-                # a network says how many seconds it took, so that its size differs a little
+                # a network records its training time, so its size differs a little
                 if not (abs(size - whole_size) <= 64 if done or size != 3 else size == 3):
                     wrong.append("%s, kill %d: %d bytes" % (name, k, size))
             print("%s: %d kills in runs of %.2f s" % (name, n, took))

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The numbers that tests/unit/test_net_fused.c expects, by the operators' definitions in numpy.
+"""The expected numbers of tests/unit/test_net_fused.c, by the operators' definitions in numpy.
 
 Every tensor is sin(0.7 i + seed); weights in single precision, sums in double.
 """

@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# A function that reports an error is named so, or listed here.
+# Functions that report errors have such a name, or are listed here.
 REPORTS = re.compile(
     r"\b(\w*(?:fail|refuse|complain|wrong|refute|usage)\w*|bad\w*|cli_error|cli_note|sis_error_set"
     r"|PyErr_Format|PyErr_SetString)\s*\(")
@@ -28,7 +28,7 @@ RECOMMENDED = re.compile(r"(?:\b(?:give|use|needs?|say with|allow it with|or)|;)
 
 
 def arguments(text, start):
-    """The text of a call's arguments; start is behind its bracket."""
+    """The text of a call's arguments; start is after the opening bracket."""
     depth, i = 1, start
     while depth and i < len(text):
         if text[i] in "\"'":
@@ -44,7 +44,7 @@ def arguments(text, start):
 
 
 def literals(text, start, end):
-    """Literals between start and end that follow each other, as one: (start, end, message)."""
+    """Adjacent literals between start and end, joined: (start, end, message)."""
     out, i = [], start
     for found in LITERAL.finditer(text, start, end):
         between = text[i:found.start()]
@@ -98,7 +98,7 @@ HIDDEN = hidden()
 
 
 def check(value):
-    """What is wrong with a message, or None."""
+    """The rule that a message breaks, or None."""
     for option in RECOMMENDED.findall(value):
         if option in HIDDEN:
             return "--help does not show --%s" % option

@@ -1,8 +1,8 @@
-"""The shipped models in another reader: models.py SIS MODEL.onnx...
+"""The shipped models in an independent evaluator: models.py SIS MODEL.onnx...
 
-Each file must pass the standard's own checker, and a plain evaluation of its nodes in numpy, written
-here from the standard's text, must give the scores that the program gives, within 1e-4. Exit status 77
-(skipped) where Debian's python3-onnx is missing.
+Each file must pass the standard's own checker. A plain numpy evaluation of its nodes, written from the
+standard's text, must give the scores of the program within 1e-4. Exit status 77 (skipped) without
+Debian's python3-onnx.
 """
 import json
 import subprocess
@@ -23,7 +23,7 @@ def sigmoid(x):
 
 
 def conv(x, w, b, a):
-    """One group, no padding, stride 1: all that our architectures have. Any number of axes."""
+    """One group, no padding, stride 1, which is all that our architectures need. Any number of axes."""
     assert a.get("group", 1) == 1 and not any(a.get("pads", [])) and all(s == 1 for s in a.get("strides", []))
     kernel = w.shape[2:]
     windows = np.lib.stride_tricks.sliding_window_view(x, kernel, axis=tuple(range(2, x.ndim)))
@@ -101,7 +101,7 @@ def evaluate(graph, rows):
 
 
 def make_rows(graph, r):
-    """A few rows as the model's input wants them: token ids, or numbers between 0 and 1."""
+    """A few rows for the model's input: token ids, or numbers between 0 and 1."""
     names = {t.name for t in graph.initializer}
     given = next(i for i in graph.input if i.name not in names).type.tensor_type
     shape = [d.dim_value or 4 for d in given.shape.dim]

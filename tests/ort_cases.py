@@ -5,8 +5,8 @@
     tests/ort_cases.py build/ort > tests/unit/ort_cases.txt
 
 needs python3-onnx, node and the package of ONNX Runtime that tools/install-deps.sh puts into build/ort. Each line
-holds a name, a model, inputs and outputs (hexadecimal); unit.net_onnx_cases reads them. A case that ONNX Runtime refuses is left out and
-told on standard error.
+has a name, a model, inputs and outputs (hexadecimal); unit.net_onnx_cases reads them. A case that ONNX Runtime refuses
+is left out and reported on standard error.
 """
 import json
 import os
@@ -40,7 +40,7 @@ def op(name, inputs, outputs, domain="", **attributes):
 
 
 def skip_names(node):
-    """Inputs left out: '-' becomes the empty name."""
+    """Names of inputs; '-' (omitted) becomes the empty name."""
     for names in (node.input, node.output):
         for k, v in enumerate(names):
             if v == "-":
@@ -53,13 +53,13 @@ def kind(a):
 
 
 def plain(x):
-    """A value that survives JSON: whole numbers of any length as texts."""
+    """A value that survives JSON: large integers become texts."""
     return "NaN" if x != x else str(x) if isinstance(x, int) and not isinstance(x, bool) and abs(x) > 2**53 else x
 
 
 def case(name, nodes, feeds, const=None, outputs=None, opset=17, raw=(), level="disabled"):
-    """feeds are inputs, const initializers (arrays, or TensorProto in raw); outputs default to those nobody reads. level: how far
-    ONNX Runtime may change the graph."""
+    """feeds are inputs, const initializers (arrays, or TensorProto in raw). Default outputs are the values that no node
+    reads. level: ONNX Runtime's optimization level."""
     nodes = [skip_names(n) for n in (nodes if isinstance(nodes, list) else [nodes])]
     read = {i for n in nodes for i in n.input}
     if outputs is None:
@@ -184,7 +184,7 @@ case("skip_layer_norm", op("SkipLayerNormalization", "x z g b c", "y - - t", MS)
 case("swish_24", op("Swish", "x", "y", alpha=1.0), {"x": f(2, 3)}, opset=24)
 
 def encoder(name, nodes, feeds, more=(), classes=3, **attributes):
-    """A transformer of one layer, as ONNX Runtime's optimizer writes it; nodes make h out of e (batch, 5, 8)."""
+    """A transformer of one layer, as ONNX Runtime's optimizer writes it; nodes compute h from e (batch, 5, 8)."""
     weights = dict(g=f(8), b=f(8), ao=f(8, 8, scale=0.4), ab=f(8), g1=f(8), b1=f(8), f1=f(8, 16, scale=0.4), fb=f(16), f2=f(16, 8, scale=0.4), f2b=f(8), g2=f(8), b2=f(8), c=f(8, classes))
     tail = [op("MatMul", "h ao", "o"), op("SkipLayerNormalization", "o e g1 b1 ab", "n1 - - k1", MS), op("MatMul", "n1 f1", "u"), op("BiasGelu", "u fb", "r", MS), op("MatMul", "r f2", "d"),
             op("SkipLayerNormalization", "d n1 g2 b2 f2b", "n2", MS), op("Gather", "n2 zero", "first", axis=1), op("MatMul", "first c", "z"), op("Softmax", "z", "y", axis=-1)]
@@ -244,7 +244,7 @@ case("tokenizer_dot", op("Tokenizer", "x", "y", MS, mark=0, mincharnum=1, pad_va
 case("tokenizer_separators", op("Tokenizer", "x", "y", MS, mark=1, mincharnum=1, pad_value="#", separators=[" ", ","]), {"x": words})
 case("array_feature_extractor", op("ArrayFeatureExtractor", "x i", "y", ML), {"x": f(3, 4)}, {"i": np.array([[1, 3]])})
 
-# ---- Small and odd types -----------------------------------------------------------------------------------------
+# ---- Small and unusual types -------------------------------------------------------------------------------------
 def packed(name, t, dims, data):
     p = T(); p.name = name; p.data_type = t; p.dims.extend(dims); p.raw_data = bytes(data); return p
 for name, t in (("uint4", 21), ("int4", 22)):
@@ -262,7 +262,7 @@ case("attention_23_cap_mask", op("Attention", "q k v m", "y", q_num_heads=4, kv_
 
 case("gather_nd_ms", op("GatherND", "x i", "y", MS), {"x": f(2, 3, 4), "i": np.array([[1], [0]])})
 
-# ---- Written long ago ------------------------------------------------------------------------------------------------
+# ---- Old opsets ------------------------------------------------------------------------------------------------------
 case("dropout_mask_10", op("Dropout", "x", "y m"), {"x": f(2, 3)}, opset=10)
 case("reshape_1", op("Reshape", "x", "y", shape=[0, -1]), {"x": f(2, 3, 4)}, opset=1)
 for post in ("NONE", "SOFTMAX", "SOFTMAX_ZERO"):
@@ -274,13 +274,13 @@ case("trees_doubles", op("TreeEnsembleRegressor", "x", "y", ML, nodes_treeids=[0
                          target_weights_as_tensor=numpy_helper.from_array(np.array([0.5, -1.5])), base_values_as_tensor=numpy_helper.from_array(np.array([0.25])), n_targets=1),
      {"x": f(4, 2).astype(np.float64)})
 
-# ---- What real exporters write and other cases do not have -----------------------------------------------------------------
+# ---- Patterns of real exporters that other cases lack ----------------------------------------------------------------------
 stump = dict(nodes_treeids=[0, 0, 0], nodes_nodeids=[0, 1, 2], nodes_featureids=[1, 0, 0], nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids=[1, 0, 0],
              nodes_falsenodeids=[2, 0, 0], nodes_values=[0.3, 0.0, 0.0], target_treeids=[0, 0], target_nodeids=[1, 2], target_ids=[0, 0], target_weights=[0.5, -1.5], n_targets=1)
 for post in ("LOGISTIC", "SOFTMAX"):
     case(f"found_tree_one_target_{post}", op("TreeEnsembleRegressor", "x", "y", ML, post_transform=post, **stump), {"x": f(4, 2)})
 for ta, tb, ba, bb in ((0, 0, 1, 0), (0, 1, 1, 1), (1, 0, 1, 1), (0, 0, 0, 1)):
-    left, right = [2, 3, 4] if ba else [3, 2, 4], [4, 3, 5] if bb else [3, 4, 5]  # before the last two change places
+    left, right = [2, 3, 4] if ba else [3, 2, 4], [4, 3, 5] if bb else [3, 4, 5]  # before the last two are swapped
     left = [left[2], left[1], left[0]] if ta and ba else left
     right = [right[2], right[1], right[0]] if tb and bb else right
     case(f"found_fused_matmul_batch_{ta}{tb}{ba}{bb}", op("FusedMatMul", "a b", "y", MS, transA=ta, transB=tb, transBatchA=ba, transBatchB=bb, alpha=0.5),
@@ -315,10 +315,10 @@ for post in ("SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"):
     case("found_linear_target_" + post, op("LinearRegressor", "x", "y", ML, targets=1, coefficients=[0.1, -0.05, 0.08], post_transform=post), {"x": f(5, 3)})
 one_target = dict(target_treeids=[0, 0], target_nodeids=[1, 2], target_ids=[0, 0], target_weights=[0.2, 0.7], n_targets=1)
 case("found_probit_tree_target", op("TreeEnsembleRegressor", "x", "y", ML, post_transform="PROBIT", **leaves, **one_target), {"x": f(5, 3)})
-for how in ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"):  # ties, and what is one but for rounding
+for how in ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"):  # ties, and near-ties within rounding
     for grid, tall, wide in (("half_pixel_symmetric", 1.6, 2.3), ("half_pixel_symmetric", 0.3, 1.1), ("asymmetric", 2 / 7, 8 / 7), ("tf_crop_and_resize", 11 / 8, 1.6)):
         roi = {"r": np.array([0, 0, 0.1, 0.1, 1, 1, 0.9, 0.9], np.float32)} if grid == "tf_crop_and_resize" else {}
-long = np.array([[2**53 + 1, 2**53, 5], [2**60 + 3, 2**60 + 4, -2**60], [-2**60 - 1, 2**63 - 1, -2**63]])  # doubles do not tell these apart
+long = np.array([[2**53 + 1, 2**53, 5], [2**60 + 3, 2**60 + 4, -2**60], [-2**60 - 1, 2**63 - 1, -2**63]])  # equal as doubles
 for name in ("ReduceMax", "ReduceMin"):
     case("long_" + name, op(name, "x", "y", axes=[1], keepdims=0), {"x": long})
 case("long_ArgMax", op("ArgMax", "x", "y", axis=1), {"x": long})
@@ -326,7 +326,7 @@ case("long_text", op("Cast", "x", "y", to=T.STRING), {"x": long.astype(np.uint64
 
 
 def stumps(ids, weights):
-    """Two trees of two leaves that speak of these classes."""
+    """Two trees of two leaves for these classes."""
     at = [(t, n, k) for t in (0, 1) for n in (1, 2) for k in ids]
     nodes = dict(nodes_treeids=[0, 0, 0, 1, 1, 1], nodes_nodeids=[0, 1, 2] * 2, nodes_featureids=[0, 0, 0, 1, 0, 0], nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"] * 2,
                  nodes_values=[0.0, 0.0, 0.0, 0.25, 0.0, 0.0], nodes_truenodeids=[1, 0, 0] * 2, nodes_falsenodeids=[2, 0, 0] * 2)
@@ -349,7 +349,7 @@ for norm in ("MAX", "L1", "L2"):
         case(f"found_whole_norm_{norm}_{t.__name__}", op("Normalizer", "x", "y", ML, norm=norm), {"x": ints(-3, 4, 3, 4, t=t)})
 case("found_constant_texts", [op("Constant", "", "k", value_strings=["a", "b"]), op("Equal", "x k", "y")], {"x": np.array([["a", "x"], ["b", "b"]], object)}, opset=19)
 case("found_constant_text", [op("Constant", "", "k", value_string="b"), op("Equal", "x k", "y")], {"x": np.array([["a", "x"], ["b", "b"]], object)}, opset=19)
-twice = np.array([["a"], ["b"], ["c"]], object)  # which of two equal keys counts
+twice = np.array([["a"], ["b"], ["c"]], object)  # which of two equal keys wins
 case("found_twice_words", op("LabelEncoder", "x", "y", ML, keys_strings=["a", "b", "a"], values_int64s=[1, 2, 3]), {"x": twice})
 case("found_twice_floats", op("LabelEncoder", "x", "y", ML, keys_floats=[1.0, 2.0, 1.0], values_floats=[1.5, 2.5, 3.5]), {"x": np.array([1, 2, 3], np.float32)})
 case("found_twice_one_hot", op("OneHotEncoder", "x", "y", ML, cats_strings=["a", "b", "a"]), {"x": twice})
@@ -389,7 +389,7 @@ function plain(v) {
 
 
 def message(t):
-    """What ONNX Runtime gave as a tensor of the standard."""
+    """An output of ONNX Runtime as a tensor of the standard."""
     names = {"float64": "float64", "string": "object"}
     data = [float(v) if t["type"].startswith("float") else int(v) if t["type"] in ("int64", "uint64") else v for v in t["data"]]
     return numpy_helper.from_array(np.array(data, dtype=names.get(t["type"], t["type"])).reshape(t["dims"]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""paper.py - the pages of the paper's scripts say what the files they are made of say.
+"""paper.py - the pages of the paper's scripts agree with the files that they are made from.
 
     paper.py PAPER-FOLDER
 """
@@ -28,7 +28,7 @@ def check(what, good):
 
 
 def test_signed_rank():
-    """Against the definition by hand: every sign of every difference, the smaller of both rank sums."""
+    """Compared with the plain definition: all signs of all differences, the smaller of both rank sums."""
     p, less, more = factors.signed_rank([1, 2, 3, 4, 5, 6], [2, 4, 6, 8, 10, 12])
     check("six of six", (p, less, more) == (2 / 64, 6, 0))
     check("no difference", factors.signed_rank([1, 2], [1, 2])[0] == 1)
@@ -117,7 +117,7 @@ def test_claims():
 
 
 def test_too_few():
-    """One pair of reviews that differs says nothing, a contrary difference that is sure does."""
+    """One differing pair of reviews does not decide; a clear contrary difference does."""
     names = ("text", "lstm-first.json")
     with tempfile.TemporaryDirectory() as out:
         for percent, p, said in ((5, 0.3, claims.UNTESTED), (5, 0.01, claims.HOLDS), (1, 0.01, claims.FAILS)):
@@ -138,7 +138,7 @@ def test_cost():
 
 
 def test_all_fail():
-    """A program that always fails: every part is tried, the page is made and says so."""
+    """A program that always fails: every part is tried, and the page reports the failures."""
     with tempfile.TemporaryDirectory() as out:
         run = subprocess.run([os.path.join(sys.argv[1], "all"), "--quick", "--data", out, "--out", out], text=True, capture_output=True,
                              env=dict(os.environ, SIS="false"))
@@ -148,7 +148,7 @@ def test_all_fail():
 
 
 def test_minimum():
-    """Five features, masked one after the other: enough, enough, too low, enough, too low."""
+    """Five features masked one after the other; scores: sufficient, sufficient, too low, sufficient, too low."""
     record = {"direction": ">=", "threshold": 0.7, "subsets": [{"trace": [0.9, 0.8, 0.6, 0.75, 0.1]}]}
     check("a local minimum", minimum.sizes(record) == (1, 3))
     record["subsets"][0]["trace"] = [0.9, 0.8, 0.75, 0.6, 0.1]
@@ -168,7 +168,7 @@ def test_minimum():
 
 
 def test_digits():
-    """Two fours, one of them taken for a nine; of three joint clusters two are of one network."""
+    """Two fours, one of them taken for a nine; two of three joint clusters belong to one network."""
     four = {"status": "explained", "target": 4, "label": "4", "subsets": [{"features": [1, 2]}, {"features": [3, 4, 5, 6]}]}
     nine = dict(four, target=9, subsets=[{"features": [7]}])
     with tempfile.TemporaryDirectory() as out:
@@ -192,7 +192,7 @@ def test_digits():
 
 
 def test_metrics():
-    """Lengths are those of first rationales; a p is given where it is small."""
+    """Lengths are those of first rationales; p is printed if it is small."""
     cuts = {"stable": [1, 1, 1, 0.5], "stable_low": [1, 1, 1, 0.25], "stable_high": [1, 1, 1, 0.75]}
     both = [{"name": n, "summary": {"length": {"median": v}, "pgi": {"mean": v, "signed_rank_p": p}, "cuts": cuts}}
             for n, v, p in (("sis", 3, None), ("ig", 4, 0.001), ("lime", 5, 0.4))]

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tables.py - real tables, explained by other people's models, and checked without ours.
+"""tables.py - explanations of models of real tables, checked without the code of sis.
 
     tables.py SIS
 
 Recidivism and credit decisions (../shared/data/table beside the checkout, or $SIS_SHARED/data/table): a
-scikit-learn pipeline that takes mixed rows through `cmd:`, as lists and as objects, and a model of
-XGBoost with missing values. Every subset is checked on the pipeline itself, with masks made here by
-pandas: it is enough, without any one of its features it is not, and without all subsets nothing is.
-Skips (status 77) where data or libraries are missing. $SIS_TABLE_EXAMPLES: how many of each, 4.
+scikit-learn pipeline that takes mixed rows through `cmd:`, as lists and as objects, and an XGBoost model
+with missing values. Every subset is checked on the pipeline itself, with masks made by pandas: it is
+sufficient, without any one of its features it is not, and the rest without all subsets is not.
+Skips (status 77) if data or libraries are missing. $SIS_TABLE_EXAMPLES: examples of each, 4.
 """
 import json
 import os
@@ -86,7 +86,7 @@ def train(frame, y):
 
 
 def clean(frame):
-    """Absent words as None, which is what JSON's null becomes."""
+    """Missing words as None, like JSON's null."""
     frame = frame.copy()
     for c in words_of(frame):
         frame[c] = frame[c].where(frame[c].notna(), None)
@@ -94,7 +94,7 @@ def clean(frame):
 
 
 def mask_of(frame):
-    """Means, and most frequent words: of equals the first in the alphabet."""
+    """Means, and most frequent words; among equally frequent ones the first alphabetically."""
     out = {}
     for c in frame.columns:
         if frame[c].dtype == object:
@@ -110,7 +110,7 @@ def masked(row, mask, kept, names):
 
 
 def check_record(record, row, mask, names, score_of):
-    """All that a record claims, on the model itself."""
+    """Checks all claims of a record with the model itself."""
     t, n = record["threshold"], len(names)
     assert record["status"] == "explained" and record["n_features"] == n, record["status"]
     assert record["names"] == names
@@ -143,7 +143,7 @@ def explain(sis, model, path, label, threshold, rows, *more):
 
 
 def choose(scores, masked_score):
-    """Examples that are decided, and a threshold above what masked ones score."""
+    """Decided examples, and a threshold above the score of the masked row."""
     threshold = float(round(max(np.quantile(scores, 0.8), masked_score + 0.05), 3))
     return threshold, [int(i) for i in np.flatnonzero(scores >= threshold + 1e-4)[:EXAMPLES]]
 
@@ -172,7 +172,7 @@ def by_pipeline(sis, folder, name):
 
 
 def one_hot(frame):
-    """As sis lays a table out: a column for each word, all 0 for a missing one."""
+    """The table as sis encodes it: a column for each word, all 0 for a missing one."""
     parts = []
     for c in frame.columns:
         if frame[c].dtype != object:

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Models of XGBoost over all its options, predicted by the library and by sis.
+"""XGBoost models with all options: predictions of the library against those of sis.
 
     xgboost_models.py SIS [MODELS] [ROWS]
 
-Random data with missing values and categories, random options, fresh rows to predict: values at
-thresholds, categories that training never saw, missing ones. Each model is saved as .json and .ubj.
-Scores must agree within 1e-6 (relative above 1); sums of leaves, where the objective shows them,
-to the bit. Also: explanations by walks equal those by full passes, and columns are found by name.
-Skipped (77) where the library is missing."""
+Random data with missing values and categories, random options, and fresh rows to predict: values at
+thresholds, unseen categories, missing values. Each model is saved as .json and .ubj. Scores must agree
+within 1e-6 (relative above 1); sums of leaves, if the objective shows them, to the bit. Explanations by
+walks must equal those by full passes, and columns must be found by name. Skipped (77) without the
+library."""
 import json
 import os
 import random
@@ -37,7 +37,7 @@ AS_SUMS = {"reg:squarederror", "rank:pairwise", "rank:ndcg", "binary:logitraw",
 
 
 def make_data(rng, rows, columns, categorical, fresh=None):
-    """Numbers and categories, some missing; fresh rows sit on thresholds now and then."""
+    """Numbers and categories, some missing; values of fresh rows sometimes equal thresholds."""
     x = rng.standard_normal((rows, columns)).astype(np.float32)
     for j in range(columns):
         if categorical[j]:
@@ -109,7 +109,7 @@ def train(rng, k):
 
 
 def write_table(path, x, names, rng):
-    """Named columns come in another order, behind one that the model does not know."""
+    """Named columns in another order, after an unknown column."""
     order = list(range(x.shape[1]))
     if names:
         rng.shuffle(order)
@@ -154,7 +154,7 @@ def compare(k, p, booster, x, path, table, categorical, names):
 
 
 def explain(path, table, folder):
-    """Walks select what full passes select."""
+    """Walks select the same subsets as full passes."""
     question = ["--model", path, "--input", table, "--mask", "mean:" + table, "--rows", "0:12",
                 "--target-index", "0", "--threshold", "p60", "--quiet"]
     records = []
