@@ -65,17 +65,17 @@ static int find(void *ctx, size_t i, const sis_model *model, const sis_opt *opt,
 /* What the library fills has zeros where later versions have fields. (Compiled with older headers, it has fields
  * there that this program does not know.) */
 #ifdef WHOLE
-#define RESERVED(s) reserved((s)->reserved, sizeof(s)->reserved, #s)
-#else
-#define RESERVED(s) (void)(s)
-#endif
-static inline void reserved(const void *p, size_t size, const char *name) {
+static void check_reserved(const void *p, size_t size, const char *name) {
     for (size_t i = 0; i < size; i++)
         if (((const char *)p)[i]) {
             printf("reserved of %s is not zero\n", name);
             exit(1);
         }
 }
+#define RESERVED(s) check_reserved((s)->reserved, sizeof(s)->reserved, #s)
+#else
+#define RESERVED(s) (void)(s)
+#endif
 
 static void print_audit(const sis_audit *a) {
     RESERVED(a);
