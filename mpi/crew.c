@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "spread.h"
 
-/* ---- What work sees -------------------------------------------------------------------------- */
+/* ---- Functions for the work ------------------------------------------------------------------ */
 
 static size_t next(sis__queue *t, size_t *things, size_t max) {
     crew *c = (crew *)t;
@@ -70,7 +70,7 @@ static void *run(void *ctx) {
     return NULL;
 }
 
-/* ---- What the talker does -------------------------------------------------------------------- */
+/* ---- Functions for the communicating thread -------------------------------------------------- */
 
 int crew_start(crew *c, const sis__work *w) {
     *c = (crew){.base = {next, answer, close_queue}, .work = w};

@@ -366,7 +366,7 @@ static int spread(const sis__work *w) {
     return sis__leads() ? lead_all(w) : serve(w);
 }
 
-/* ---- Beginning and end ----------------------------------------------------------------------- */
+/* ---- Start and end --------------------------------------------------------------------------- */
 
 void mpi_spread_tell(void) {
     fprintf(

@@ -812,7 +812,7 @@ long sis_motif_search(const sis_motif *matrix, const sis_motifs *motifs, size_t 
 long sis_motif_test(const sis_motif *matrix, const sis_motifs *motifs, size_t max,
                     sis_motif_match **matches);
 
-/* ---- Rationales on motifs -------------------------------------------------------------------------------- */
+/* ---- Alignment with motifs ------------------------------------------------------------------- */
 
 /* The best alignment of a rationale with a motif. */
 typedef struct sis_alignment {

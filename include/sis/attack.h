@@ -33,22 +33,22 @@ extern "C" {
 #endif
 
 typedef struct sis_attack_opt {
-    double confidence; /* by how much the target's z must lead; default 0 */
+    double confidence; /* required lead of the target's z; default 0 */
     double low, high;  /* the box; default 0 and 1 */
-    double rate;       /* of Adam; default 0.05 */
+    double rate;       /* learning rate of Adam; default 0.05 */
     double constant;   /* the first c; default 1 */
-    size_t searches;   /* values of c that are tried; default 6 */
-    size_t steps;      /* of Adam for each, at most; default 300 */
+    size_t searches;   /* number of values of c to try; default 6 */
+    size_t steps;      /* maximum steps of Adam for each; default 300 */
     int jobs;          /* threads; default 1, 0: one per core */
     int (*progress)(void *ctx, const sis_progress *p); /* at most 20 times a second and at the end;
                                                           nonzero cancels */
     void *progress_ctx;
 } sis_attack_opt;
 
-/* Every default. */
+/* Sets the defaults. */
 void sis_attack_opt_init(sis_attack_opt *opt);
 
-/* NULL, or why these cannot be used, in words. */
+/* NULL, or why these options are invalid. */
 const char *sis_attack_opt_check(const sis_attack_opt *opt);
 
 typedef struct sis_attack_result {
@@ -57,13 +57,13 @@ typedef struct sis_attack_result {
         *values; /* (n_values) the changed input; the input itself if the target was not reached */
     double distance; /* |x' - x|, the root of the sum of squares */
     double lead; /* z_t minus the largest other z: log-odds of the target against the runner-up */
-    double constant; /* the c that led to it */
+    double constant; /* the c that reached the target */
 } sis_attack_result;
 
 void sis_attack_result_release(sis_attack_result *r);
 
-/* Attack n rows (n, sis_net_values), each towards its target. out (n); on failure nothing needs
- * release. A network of one output has the targets 1 (high) and 0 (low). */
+/* Attack n rows (n, sis_net_values), each towards its target. out (n); on failure nothing needs to
+ * be released. A network of one output has the targets 1 (high) and 0 (low). */
 int sis_attack(const sis_net *net, const double *rows, size_t n, const size_t *targets,
                const sis_attack_opt *opt, sis_attack_result *out);
 

@@ -261,7 +261,7 @@ int sis_deck_scores(const sis_deck *deck, const sis_model *model, const sis_inpu
 int sis_deck_study(const sis_deck *deck, const sis_model *model, const sis_opt *opt, size_t draws,
                    uint64_t seed, double *by_mask, double *by_deck);
 
-/* ---- Models of other models ----------------------------------------------------------------- */
+/* ---- Derived models -------------------------------------------------------------------------- */
 
 /* The decision "this output is highest" as a decision about a score: a model, borrowing the other,
  * whose score of an output is its margin minus the highest other margin. 0 or more: no other is
@@ -278,7 +278,7 @@ typedef struct sis_deciding {
 } sis_deciding;
 void sis_model_decide(const sis_deciding *decision, sis_model *out);
 
-/* ---- Places -------------------------------------------------------------------------------- */
+/* ---- Neighbouring features ------------------------------------------------------------------- */
 
 /* Features in `height` rows of `width` (height 1: a sequence): set keep[f] for each of the n
  * features and for all within `distance` rows and columns of one. keep has height * width flags;

@@ -75,7 +75,7 @@ int sis_export_close(sis_export *e);
 /* Free the export without writing a SQLite file. NULL is allowed. */
 void sis_export_cancel(sis_export *e);
 
-/* ---- Which records ------------------------------------------------------------------------- */
+/* ---- Selection of records -------------------------------------------------------------------- */
 
 /* Conditions joined by " and ": `sex=female and score<0.3`, `feature=late_payments and class=1 and
  * size<5`.

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* ---- What columns hold --------------------------------------------------------------------- */
+/* ---- Columns of tables ----------------------------------------------------------------------- */
 
 /* A column of a table, or of rows of numbers. */
 typedef struct sis_column {

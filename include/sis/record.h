@@ -36,7 +36,7 @@ int sis_record_kept(const sis_record *record, const char *name, char *text, size
 /* The name of a value within its feature, "own" of "housing=own"; NULL: none. */
 const char *sis_record_value_name(const sis_record *record, size_t value);
 
-/* ---- Records in words ------------------------------------------------------------------------ */
+/* ---- Descriptions of records ----------------------------------------------------------------- */
 
 /* The layout of an image: row y, column x, channel c is value y * row_step + x * column_step + c *
  * channel_step. */

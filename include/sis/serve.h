@@ -51,8 +51,8 @@ typedef struct sis_server_opt {
     const char *motifs; /* a file of known motifs, for subsets of DNA; NULL: none */
     const char *host;   /* the address to listen at; default "127.0.0.1" */
     unsigned port;      /* 0: any free port; default 8080 */
-    size_t workers; /* requests of a model computed at once; default 0: one per core. Each further
-                       model has its own threads, so that none delays others */
+    size_t workers; /* requests of a model computed at once; default 0: one per core. There is one
+                       more thread for each further model, so that none delays others */
     size_t queue;   /* requests that may wait; default 64 */
     size_t body;    /* maximum bytes of a request; default 8 MiB */
     size_t instances;   /* maximum per request; default 1000 */

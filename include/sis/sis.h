@@ -332,7 +332,7 @@ typedef struct sis_collection {
 
 void sis_collection_release(sis_collection *c);
 
-/* ---- The verb ------------------------------------------------------------------------------ */
+/* ---- Explain --------------------------------------------------------------------------------- */
 
 /* Explain one decision. On failure *out is empty and needs no release. SIS_E_UNSTABLE: the model
  * gave another score when a result was checked. */

@@ -214,7 +214,7 @@ static inline int sis_task_open_model(const sis_task_opt *opt, sis_model *out) {
     return sis_task_open_model_sized(opt, out);
 }
 
-/* ---- Records one by one -------------------------------------------------------------------- */
+/* ---- Records --------------------------------------------------------------------------------- */
 
 typedef struct sis_task sis_task;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis/train.h - training: the paper's architectures by name, losses, optimisers, and the loop.
+ * sis/train.h - training of networks: the paper's architectures by name, losses, optimisers,
+ * trainer.
  *
  * Experimental: may change from one version to the next.
  *
@@ -17,15 +18,15 @@
  *     sis_trainer_finish(t, &net);                            // the best weights, ready to write
  *     sis_trainer_free(t);
  *
- * What it promises: the same seed, options and data give the same weights to the bit, whatever the
- * number of threads, and also when a training is saved, killed and loaded in between.
+ * The same seed, options and data give the same weights to the bit, for any number of threads, also
+ * if training is saved, killed and resumed.
  *
- * A batch is cut into shards of 32 rows; each shard has its own sum of gradients, and the sums are
- * added in the order of shards. In text models rows are padded on the left with token 0. The state
- * of an LSTM behind padding alone is the same in every row, so it is computed once an update, and a
- * convolution sees no more padding than one window; both give the results of full rows.
+ * A batch is split into shards of 32 rows; each shard sums its gradients, and the sums are added in
+ * shard order. Rows of text models are padded on the left with token 0. The state of an LSTM after
+ * padding alone is the same in every row, so it is computed once per update. A convolution sees at
+ * most one window of padding. Both give the results of full rows.
  *
- * Threads: a trainer belongs to one thread at a time.
+ * Threads: one thread at a time uses a trainer.
  */
 #ifndef SIS_TRAIN_H
 #define SIS_TRAIN_H
@@ -43,31 +44,31 @@ extern "C" {
 
 /* ---- Architectures ------------------------------------------------------------------------- */
 
-/* Sizes of a network. sis_arch_init fills in the paper's; change what your data needs. */
+/* Sizes of a network. sis_arch_init sets the paper's; change them for your data. */
 typedef struct sis_arch {
     const char *name; /* static */
-    size_t inputs;    /* values of a row (mlp, linear), bases (dna-cnn) or words (text-*) of one */
-    size_t outputs;   /* scores of a row: classes, or 1 for one probability or one number */
+    size_t inputs;    /* per row: values (mlp, linear), bases (dna-cnn) or words (text-*) */
+    size_t outputs;   /* scores per row: classes, or 1 for one probability or number */
     size_t words;     /* text: vocabulary, token 0 is padding */
     size_t dim;       /* text: embedding */
     size_t hidden;    /* units of a layer: mlp, mnist-mlp, text-lstm */
     size_t filters, width; /* convolution: dna-cnn, text-cnn */
-    size_t dense;          /* units behind a convolution: mnist-cnn, dna-cnn */
+    size_t dense;          /* units after a convolution: mnist-cnn, dna-cnn */
     double dropout[2];     /* share of units dropped in training, first place and second */
     int plain_output;      /* no Softmax or Sigmoid at the end: scores are any numbers */
-    int standardize; /* mlp, linear: train on (x - mean) / deviation; the written network takes
-                              plain x, the factors lie in its first layer */
+    int standardize; /* mlp, linear: train on (x - mean) / deviation; the written network takes raw
+                        x, its first layer contains the factors */
 } sis_arch;
 
-/* The paper's sizes of "mnist-cnn", "mnist-mlp", "dna-cnn", "text-lstm" or "text-cnn", and the
- * least of "mlp" and "linear". SIS_E_ARGUMENT with the names there are if it is none of them. */
+/* The paper's sizes of "mnist-cnn", "mnist-mlp", "dna-cnn", "text-lstm" or "text-cnn", and minimal
+ * sizes of "mlp" and "linear". SIS_E_ARGUMENT lists the names if it is none of them. */
 int sis_arch_init(sis_arch *arch, const char *name);
 
-/* NULL, or what is wrong with these sizes. */
+/* NULL, or why these sizes are invalid. */
 const char *sis_arch_check(const sis_arch *arch);
 
-/* A network of these sizes with random weights, as Keras draws them: Glorot uniform, embeddings
- * uniform in +-0.05, recurrent weights orthogonal, biases 0 but the forget gates' 1. */
+/* A network of these sizes with random weights, initialised as in Keras: Glorot uniform, embeddings
+ * uniform in +-0.05, recurrent weights orthogonal, biases 0, forget gates' biases 1. */
 int sis_arch_build(const sis_arch *arch, uint64_t seed, sis_net **out);
 
 /* ---- Options --------------------------------------------------------------------------------- */
@@ -88,44 +89,45 @@ typedef struct sis_train_opt {
     double beta2;    /* Adam */
     double epsilon;  /* Adam, Adadelta */
     size_t epochs;   /* at most */
-    size_t batch;    /* rows of an update */
-    size_t patience; /* with validation rows: stop after so many epochs without a lower loss */
-    int keep_last;   /* the best epoch is the last one, whatever the validation rows say */
+    size_t batch;    /* rows per update */
+    size_t patience; /* with validation rows: stop after this number of epochs without a lower
+                        loss */
+    int keep_last;   /* the result is the last epoch, whatever the validation loss */
     uint64_t seed;   /* of weights, order of rows and dropout */
-    int jobs;        /* threads; 0: one a core */
+    int jobs;        /* threads; 0: one per core */
     int full_rows;   /* text: compute padding like any other word (slow, the same result) */
 
-    /* Called after every update; anything but 0 stops sis_trainer_epoch with SIS_E_CANCELLED, from
-     * where a later call continues. */
+    /* Called after every update; nonzero stops sis_trainer_epoch with SIS_E_CANCELLED. A later call
+     * continues from there. */
     int (*progress)(void *ctx, size_t rows_done, size_t rows, double loss);
     void *progress_ctx;
 } sis_train_opt;
 
-/* The paper's recipe for an architecture; mean squares if it has a plain output. */
+/* The paper's recipe for an architecture; mean squared error with a plain output. */
 void sis_train_opt_init(sis_train_opt *opt, const sis_arch *arch);
 
 /* Keras' defaults of an optimiser: rate, momentum, beta2, epsilon. */
 void sis_train_opt_use(sis_train_opt *opt, sis_optimizer optimizer);
 
-/* NULL, or what is wrong with these options. */
+/* NULL, or why these options are invalid. */
 const char *sis_train_opt_check(const sis_train_opt *opt);
 
 /* ---- Data ------------------------------------------------------------------------------------ */
 
-/* Examples to learn from or to be judged by; borrowed. */
+/* Training or evaluation examples; borrowed. */
 typedef struct sis_examples {
     const float *rows;    /* (n, n_values); token ids in text models, padded on the left with 0 */
     const float *targets; /* cross-entropy: (n) class numbers; else (n, outputs) */
     size_t n, n_values;
 } sis_examples;
 
-/* How well scores fit targets. What does not apply is NaN. */
+/* Quality of predictions. Measures that do not apply are NaN. */
 typedef struct sis_fit {
     size_t n;
     double loss;
-    double accuracy;    /* share of right classes; of right sides of 0.5 with one output */
+    double accuracy;    /* share of correct classes; with one output, of correct sides of 0.5 */
     double auc;         /* one output: area under the ROC curve */
-    double mse;         /* mean square of score - target, where targets are numbers */
+    double mse;         /* mean squared error, if targets are numbers */
     double correlation; /* one output: Pearson's, of scores and targets */
 } sis_fit;
 
@@ -135,7 +137,7 @@ typedef struct sis_trainer sis_trainer;
 
 /* One epoch of the learning curve. */
 typedef struct sis_epoch {
-    double loss;   /* mean over the training rows, each as it was when its batch came */
+    double loss;   /* mean over the training rows, each at the time of its batch */
     sis_fit valid; /* n = 0 without validation rows */
     double seconds;
 } sis_epoch;
@@ -145,45 +147,45 @@ int sis_trainer_new(const sis_arch *arch, const sis_train_opt *opt, const sis_ex
                     const sis_examples *valid, sis_trainer **out);
 void sis_trainer_free(sis_trainer *t);
 
-/* Go through the training rows once, then look at the validation rows. A loss that is not finite
- * is an error that says what to try. */
+/* Train on all rows once, then evaluate the validation rows. A loss that is not finite is an error
+ * with advice. */
 int sis_trainer_epoch(sis_trainer *t);
 
-/* Are there enough epochs, or too many without a lower validation loss? */
+/* 1 after the last epoch, or after `patience` epochs without a lower validation loss. */
 int sis_trainer_done(const sis_trainer *t);
 
-/* The epochs so far; *n how many. */
+/* The epochs so far; *n is their number. */
 const sis_epoch *sis_trainer_curve(const sis_trainer *t, size_t *n);
 
 /* The epoch (from 0) whose weights are the result so far: of the lowest validation loss, or the
- * last. SIZE_MAX before the first is complete. */
+ * last. SIZE_MAX before the first epoch is complete. */
 size_t sis_trainer_best(const sis_trainer *t);
 
-/* Judge the weights of the best epoch, or those of the moment before there is one. */
+/* Evaluate the weights of the best epoch, or the current ones before there is one. */
 int sis_trainer_evaluate(sis_trainer *t, const sis_examples *examples, sis_fit *fit);
 
 /* The network with the best weights: no dropout, raw inputs. */
 int sis_trainer_finish(sis_trainer *t, sis_net **net);
 
-/* Everything that is needed to go on, written whole or not at all. Loading checks that arch,
- * options (but for epochs, patience, keep_last and jobs) and the data are those of the file:
- * SIS_E_FORMAT. A trainer whose load failed can only be freed. */
+/* Save the whole state atomically. Loading requires the same arch, options (except epochs,
+ * patience, keep_last and jobs) and data: SIS_E_FORMAT. A trainer whose load failed can only be
+ * freed. */
 int sis_trainer_save(const sis_trainer *t, const char *path);
 int sis_trainer_load(sis_trainer *t, const char *path);
 
 /* ---- From files ------------------------------------------------------------------------------ */
 
-/* What sis train is asked for; zeroed, then filled by the caller. Strings are borrowed. */
+/* Options of sis train; zero it, then set fields. Strings are borrowed. */
 typedef struct sis_training_opt {
     const char *input, *labels; /* the examples; a file with their labels, NULL: they have labels */
-    const char *rows;           /* as sis_rows_parse takes it; NULL: all */
-    const char *test, *test_labels; /* the same to judge the result by; NULL: none */
+    const char *rows;           /* as in sis_rows_parse; NULL: all */
+    const char *test, *test_labels; /* the same for the test examples; NULL: none */
     sis_data_opt read;              /* label, id and columns of these files */
     const char *loss;               /* "cross-entropy", "binary", "mse"; NULL: by the labels */
-    const char *range;    /* "LOW:HIGH": labels are numbers, learnt as 0 to 1; NULL: as they are */
-    double validation;    /* share of the examples that is held out */
-    size_t words, length; /* text: vocabulary, words of a row; 0: the architecture's */
-    uint64_t seed;        /* of what is held out */
+    const char *range;    /* "LOW:HIGH": labels are numbers, scaled to 0 to 1; NULL: unscaled */
+    double validation;    /* share of the examples held out */
+    size_t words, length; /* text: size of the vocabulary, words per row; 0: the architecture's */
+    uint64_t seed;        /* of the choice of held-out examples */
 } sis_training_opt;
 
 typedef struct sis_training_file {
@@ -195,26 +197,26 @@ typedef struct sis_training_file {
     float *targets; /* (n) */
 } sis_training_file;
 
-/* The files as examples, with the sizes and options that fit them, which may be changed before a
- * trainer is made. */
+/* The examples of the files, with sizes and options that fit them. These may be changed before a
+ * trainer is created. */
 typedef struct sis_training_set {
     const sis_training_opt *from; /* borrowed */
     sis_arch arch;
     sis_train_opt opt;
     sis_examples learn, valid, test; /* n = 0: none */
-    double low, high;                /* range: what targets 0 and 1 stand for */
+    double low, high;                /* range: the labels of targets 0 and 1 */
     char **classes;                  /* (n_classes) sorted labels; NULL: targets are numbers */
     size_t n_classes;
     sis_vocabulary *vocabulary;         /* text */
     sis_training_file train, test_file; /* learn and valid are parts of train */
 } sis_training_set;
 
-/* Read the files, find sizes, encode, split. Release the set in any case. */
+/* Read the files, determine sizes, encode, split. Release the set even after a failure. */
 int sis_training_set_open(const sis_training_opt *from, const char *arch, sis_training_set *set);
 void sis_training_set_release(sis_training_set *set);
 
-/* Judge the test examples (test->n = 0 without) and make the network with everything that it takes
- * to use it: kind, labels, vocabulary or names, mask, and how it was trained. */
+/* Evaluate the test examples (test->n = 0: none) and create the network with its metadata: kind,
+ * labels, vocabulary or names, mask, training. */
 int sis_training_set_finish(const sis_training_set *set, sis_trainer *t, sis_fit *test,
                             sis_net **net);
 

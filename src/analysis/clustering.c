@@ -523,7 +523,7 @@ static int find_mean(const search *s, const size_t *items, const sis_clustering 
     return often ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* ---- All of it ----------------------------------------------------------------------------- */
+/* ---- Clustering ------------------------------------------------------------------------------ */
 
 static int describe_cluster(const search *s, size_t k, const size_t *items, sis_distance d,
                             const sis_clustering *out) {

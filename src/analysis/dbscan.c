@@ -79,7 +79,7 @@ const char *sis_cluster_opt_check(const sis_cluster_opt *opt) {
     return opt->jobs < 0 ? "jobs is negative" : NULL;
 }
 
-/* ---- First pass: who is core --------------------------------------------------------------- */
+/* ---- First pass: core points ----------------------------------------------------------------- */
 
 static size_t block_end(const scan *c, size_t block) {
     size_t end = (block + 1) * BLOCK;
@@ -120,7 +120,7 @@ static int count_block(void *ctx, size_t block, int worker) {
     return SIS_OK;
 }
 
-/* ---- Second pass: which core points belong together ----------------------------------------- */
+/* ---- Second pass: connected core points ------------------------------------------------------ */
 
 static uint32_t root_of(scan *c, uint32_t u) {
     uint32_t parent = atomic_load_explicit(&c->parent[u], memory_order_relaxed);
@@ -189,7 +189,7 @@ static int join_block(void *ctx, size_t block, int worker) {
     return code;
 }
 
-/* ---- Numbers ------------------------------------------------------------------------------- */
+/* ---- Labels ---------------------------------------------------------------------------------- */
 
 /* A component: its root, and the first core point in it. */
 typedef struct {
@@ -239,7 +239,7 @@ static void number_edges(scan *c) {
         }
 }
 
-/* ---- All of it ----------------------------------------------------------------------------- */
+/* ---- DBSCAN ---------------------------------------------------------------------------------- */
 
 static int scan_new(scan *c, const sis__space *s, const sis_cluster_opt *opt) {
     size_t n = s->n;

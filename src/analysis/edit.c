@@ -176,7 +176,7 @@ static int index_new(sis__space *s) {
     return code;
 }
 
-/* ---- Who asks ------------------------------------------------------------------------------ */
+/* ---- Queries --------------------------------------------------------------------------------- */
 
 static void scratch_free(void *scratch) {
     edit_scratch *t = (edit_scratch *)scratch;
@@ -314,7 +314,7 @@ static int letters_too_far(const edit_index *x, const edit_scratch *t, const sis
     return more > x->reach || fewer > x->reach;
 }
 
-/* ---- Asking -------------------------------------------------------------------------------- */
+/* ---- Neighbours ------------------------------------------------------------------------------ */
 
 /* The strings of a block, before u, that are near the query. */
 static int near_in_block(const edit_index *x, const block *b, const edit_scratch *t, size_t n,

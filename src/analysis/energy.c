@@ -350,7 +350,7 @@ static int index_new(sis__space *s) {
     return code;
 }
 
-/* ---- Asking -------------------------------------------------------------------------------- */
+/* ---- Neighbours ------------------------------------------------------------------------------ */
 
 /* 1 if D(u, v) certainly exceeds eps. */
 static int too_far(const energy_index *x, const double *u, const double *v) {

@@ -293,7 +293,7 @@ static int measure_motif(sis__evaluation *ev) {
     return error;
 }
 
-/* ---- People -------------------------------------------------------------------------------- */
+/* ---- Marks of people ------------------------------------------------------------------------- */
 
 /* The share of each rationale that a person marked too. */
 static int share_marked(const sis__evaluation *ev, sis_rated *x) {
@@ -350,7 +350,7 @@ static int measure_human(sis__evaluation *ev) {
     return error;
 }
 
-/* ---- All of it ----------------------------------------------------------------------------- */
+/* ---- Evaluation ------------------------------------------------------------------------------ */
 
 static int open_task(sis__evaluation *ev) {
     const sis_net *net = sis_model_net(sis_task_model(ev->o->task));

@@ -19,7 +19,7 @@
 #include "base/mem.h"
 #include "base/replace.h"
 
-/* ---- How it was made ------------------------------------------------------------------------- */
+/* ---- Provenance ------------------------------------------------------------------------------ */
 
 /* The provenance as text without the shard. */
 static int whole_run(const char *path, const char *json, sis_provenance *provenance, char **text) {
@@ -356,7 +356,7 @@ void sis_parts_release(sis_parts *p) {
     *p = (sis_parts){0};
 }
 
-/* ---- In its place ---------------------------------------------------------------------------- */
+/* ---- Sorting in place ------------------------------------------------------------------------ */
 
 static void ignore(void *ctx, size_t row) {
     (void)ctx;

@@ -103,7 +103,7 @@ static int rank_words(sis__space *s, size_t n_words) {
     return SIS_OK;
 }
 
-/* ---- How much must be shared ----------------------------------------------------------------- */
+/* ---- Numbers of shared words ----------------------------------------------------------------- */
 
 /* The least number of shared words with which sets of sizes a and b are within eps, by the same
  * comparison that decides neighbours. `all` is the size of the union if no shared word counts. */
@@ -201,7 +201,7 @@ static int index_new(sis__space *s) {
     return code;
 }
 
-/* ---- Asking ---------------------------------------------------------------------------------- */
+/* ---- Neighbours ------------------------------------------------------------------------------ */
 
 /* Sets already visited by the current query are marked with its number. Scratch holds the marks,
  * then the number. */

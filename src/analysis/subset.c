@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 
-/* ---- What is missing ----------------------------------------------------------------------- */
+/* ---- Errors ---------------------------------------------------------------------------------- */
 
 static int lacks(const sis_points *p, const sis_record *r, const char *what) {
     return sis__fail(SIS_E_FORMAT,

@@ -205,7 +205,7 @@ void sis_summary_free(sis_summary *s) {
     free(s);
 }
 
-/* ---- In order ------------------------------------------------------------------------------ */
+/* ---- Sorting --------------------------------------------------------------------------------- */
 
 static int by_subsets(const void *a, const void *b, void *ctx) {
     const sis_summary *s = (const sis_summary *)ctx;

@@ -613,7 +613,7 @@ int sis__task_encode(const sis_task *t, const sis_data *data, size_t row, size_t
     return turn(&a, values, width);
 }
 
-/* ---- What they are ------------------------------------------------------------------------- */
+/* ---- Shapes and features --------------------------------------------------------------------- */
 
 const size_t *sis__task_shape(const sis_task *t, size_t row, size_t dims[3], size_t *rank) {
     return shape_in(t, t->source.data, row, dims, rank);

@@ -300,7 +300,7 @@ int sis_task_explain(sis_task *t, size_t i, sis_record *record) {
     return error;
 }
 
-/* ---- Ahead of the caller ------------------------------------------------------------------- */
+/* ---- Pool of threads ------------------------------------------------------------------------- */
 
 enum {
     ROOM = 64, /* answers that may wait for the caller before threads block */

@@ -278,7 +278,7 @@ static int contrast_begin(sis_task *t, size_t width) {
     return error;
 }
 
-/* ---- Before the first example ---------------------------------------------------------------- */
+/* ---- Preparation ----------------------------------------------------------------------------- */
 
 static int make_prover(sis_task *t) {
     int error = sis_prover_new(&t->model, &t->guarantee.prover);

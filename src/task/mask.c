@@ -244,7 +244,7 @@ static int mask_hotdeck(sis_task *t, sis_deck_kind kind, const char *path, size_
     return error;
 }
 
-/* ---- One row ------------------------------------------------------------------------------- */
+/* ---- Single masks ---------------------------------------------------------------------------- */
 
 static int mask_file(sis_task *t, const char *path, size_t width) {
     sis_array a;
@@ -328,7 +328,7 @@ static int mask_own(sis_task *t, size_t width) {
     return error;
 }
 
-/* ---- By name ------------------------------------------------------------------------------- */
+/* ---- Masks by name --------------------------------------------------------------------------- */
 
 /* The default mask of DNA of any length: an unknown base. */
 static int is_unknown_base(const sis_task *t, const char *text) {

@@ -31,7 +31,7 @@ typedef struct {
     sis_task_earlier *out;
 } earlier;
 
-/* ---- What records say ------------------------------------------------------------------------ */
+/* ---- Checks of records ----------------------------------------------------------------------- */
 
 /* 1 if records show whether they are complete. Proofs and draws may end early, without traces. */
 static int has_extent(const sis_task *t) {
@@ -74,7 +74,7 @@ static int same_question(const earlier *e, const sis_record *r, sis_example *x) 
         r->question.below ? " --below" : "", r->question.target, r->collection.n_features);
 }
 
-/* ---- One record again ------------------------------------------------------------------------ */
+/* ---- Recomputing a record -------------------------------------------------------------------- */
 
 /* 1 if results depend on numbers that records do not hold: seeds, samples, steps, the baseline. */
 static int needs_sample(const sis_task *t, const sis_record *r, const sis_example *x) {
@@ -120,7 +120,7 @@ static int make_again(const earlier *e) {
         e->sample.id, e->path);
 }
 
-/* ---- What the file says ---------------------------------------------------------------------- */
+/* ---- Checks of the provenance ---------------------------------------------------------------- */
 
 /* 1 if the file is unchanged, as far as both digests are known. */
 static int same_digest(const char *was, const char *is) {
@@ -189,7 +189,7 @@ static int check_origin(earlier *e, const char *provenance) {
     return error;
 }
 
-/* ---- All of them ----------------------------------------------------------------------------- */
+/* ---- Reading the file ------------------------------------------------------------------------ */
 
 /* Find the example of a record; duplicates are an error. */
 static int find_example(earlier *e, const sis_record *r, size_t *at) {

@@ -110,7 +110,7 @@ int sis__task_table_open(sis_task *t) {
     return error;
 }
 
-/* ---- Categories of the data of the mask ---------------------------------------------------- */
+/* ---- Categories of the mask's data ----------------------------------------------------------- */
 
 /* The file that a mask is made from; NULL: none. */
 static const char *file_of_mask(const char *mask) {
@@ -190,7 +190,7 @@ void sis__task_seed_close(sis__task_encoding *e) {
     e->read.more_names = 0;
 }
 
-/* ---- Rows with absent values --------------------------------------------------------------- */
+/* ---- Rows with missing values ---------------------------------------------------------------- */
 
 int sis__task_has_missing(const sis_data *data, size_t row, double *values, int *out) {
     size_t width = sis_data_width(data, row);

@@ -21,7 +21,7 @@
 #include "base/utf8.h"
 #include "task/task.h"
 
-/* ---- What features are ----------------------------------------------------------------------- */
+/* ---- Units of features ----------------------------------------------------------------------- */
 
 /* "word", "token" or "sentence", or NULL: something else. */
 static const char *text_unit(const char *features) {
@@ -54,7 +54,7 @@ static double padding_of(const sis_task *t) {
     return t->encoding.padding;
 }
 
-/* ---- Where tokens stand ---------------------------------------------------------------------- */
+/* ---- Positions of tokens --------------------------------------------------------------------- */
 
 /* The position of a value's token in the text, and its feature. */
 typedef struct {
@@ -159,7 +159,7 @@ static void trim_spans(const char *text, size_t *spans, size_t n) {
     }
 }
 
-/* ---- What they are called -------------------------------------------------------------------- */
+/* ---- Names of features ----------------------------------------------------------------------- */
 
 /* Set the words of the features from a pool of consecutive strings. */
 static int hand_out(sis__buf *pool, sis_example *e) {
