@@ -2,7 +2,7 @@
  *
  * sis/data.h - examples from files, or from memory.
  *
- * Stable: what is declared here stays as it is for as long as SIS_ABI does.
+ * Stable: declarations do not change as long as SIS_ABI stays the same.
  *
  * A data set is a number of examples, each a flat array of values with a shape:
  *

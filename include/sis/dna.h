@@ -2,7 +2,7 @@
  *
  * sis/dna.h - DNA motifs, and synthetic DNA sequences.
  *
- * Experimental: what is declared here may change from one version to the next.
+ * Experimental: may change from one version to the next.
  */
 #ifndef SIS_DNA_H
 #define SIS_DNA_H

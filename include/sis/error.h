@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis/error.h - what every function of the library returns.
+ * sis/error.h - error codes and messages.
  *
- * Stable: what is declared here stays as it is for as long as SIS_ABI does.
+ * Stable: declarations do not change as long as SIS_ABI stays the same.
  *
- * 0 is success, a negative number one of the codes below. The library never prints and never exits;
- * `sis_error_detail()` holds one line for a person about the last failure of the calling thread:
- * which file, which row, what was found and what was expected.
+ * Functions return 0 on success, or a negative code below. The library never prints and never
+ * exits. `sis_error_detail()` is one line about the last failure of the calling thread: which file,
+ * which row, what was found and what was expected.
  */
 #ifndef SIS_ERROR_H
 #define SIS_ERROR_H
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* code, number, meaning. The one list that makes the codes, their names and their texts. */
+/* code, number, meaning. Codes, names and texts are generated from this list. */
 #define SIS_ERRORS(X)                                                                              \
     X(NOMEM, -1, "out of memory")                                                                  \
     X(ARGUMENT, -2, "invalid argument")                                                            \
@@ -41,7 +41,7 @@ const char *sis_error_name(int code);
 /* The meaning of the code in words. */
 const char *sis_error_text(int code);
 
-/* The message of the calling thread's last failure; "" if it has had none. Valid until the next
+/* The message of the calling thread's last failure; "" if there is none. Valid until the next
  * failing call of the same thread. */
 const char *sis_error_detail(void);
 

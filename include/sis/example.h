@@ -2,7 +2,7 @@
  *
  * sis/example.h - one example of a task, encoded for the model.
  *
- * Experimental: what is declared here may change from one version to the next.
+ * Experimental: may change from one version to the next.
  */
 #ifndef SIS_EXAMPLE_H
 #define SIS_EXAMPLE_H
@@ -23,7 +23,7 @@ extern "C" {
 /* An encoded example. Release it with sis_example_release. */
 typedef struct sis_example {
     size_t row;        /* its number in the data set */
-    char *id;          /* what it is called */
+    char *id;          /* its id */
     sis_input input;   /* values, mask, features, output */
     const char *error; /* why it cannot be explained, such as a text without words; else NULL */
     size_t n_words;    /* models that take words, with words as features */

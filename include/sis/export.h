@@ -2,7 +2,7 @@
  *
  * sis/export.h - exports results as tables, BED and SQLite; conditions that select records.
  *
- * Experimental: what is declared here may change from one version to the next.
+ * Experimental: may change from one version to the next.
  *
  *     sis_export_opt o = {.format = "sqlite", .path = "results.db"};
  *     sis_export *e;
@@ -16,11 +16,11 @@
  *
  *     example label model method class direction threshold score status   of the record
  *     subset size subset_score                                            of the subset, from 1
- *     place feature name value masked                                     of a row a feature: its
- *                         place in the subset (1 is the most important), its number from 0, what it
- *                         is called, what it was, what it is when it is masked
- *     features                                                            of a row a subset: its
- *                         names and values, "age = 34; housing = own"
+ *     place feature name value masked                                     of a feature: its place
+ *                         in the subset (1 is the most important), number from 0, name, value and
+ *                         masked value; in rows of features
+ *     features                                                            of a subset: names and
+ *                         values, "age = 34; housing = own"; in rows of subsets
  *     chrom start end     DNA whose ids carry coordinates: of the feature, or of the subset
  *
  * Coordinates come from ids with "chr1:100-200", optionally followed by a strand "(-)". The length

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis/files.h - parts of files: columns of tables, choices of rows, arrays, pictures, digests.
+ * sis/files.h - helpers for files: columns of tables, selections of rows, arrays, images, digests.
  *
- * Experimental: what is declared here may change from one version to the next.
+ * Experimental: may change from one version to the next.
  */
 #ifndef SIS_FILES_H
 #define SIS_FILES_H

@@ -2,7 +2,7 @@
  *
  * sis/handle.h - settings of an opened model that define the meaning of its rows.
  *
- * Experimental: what is declared here may change from one version to the next.
+ * Experimental: may change from one version to the next.
  *
  * A task (sis/task.h) does all of this. Each opened model, and each handle from sis_model_share,
  * has its own settings.

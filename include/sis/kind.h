@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis/kind.h - what inputs are. Readers tell it (sis_data_kind), models may carry it
- * (SIS_NET_META_KIND), records keep it as text (sis_record.kind).
+ * sis/kind.h - kinds of inputs: from readers (sis_data_kind), in the metadata of models
+ * (SIS_NET_META_KIND) and as text in records (sis_record.kind).
  *
- * Stable: what is declared here stays as it is for as long as SIS_ABI does.
+ * Stable: declarations do not change as long as SIS_ABI stays the same.
  */
 #ifndef SIS_KIND_H
 #define SIS_KIND_H
@@ -22,7 +22,7 @@ extern "C" {
 typedef enum sis_kind { SIS_KIND_NONE, SIS_KINDS(SIS_KIND_NUMBER) SIS_N_KINDS } sis_kind;
 #undef SIS_KIND_NUMBER
 
-/* "image" is SIS_KIND_IMAGE; SIS_KIND_NONE for NULL and for what is none of these. */
+/* "image" is SIS_KIND_IMAGE; SIS_KIND_NONE for NULL and unknown names. */
 sis_kind sis_kind_of(const char *name);
 
 /* "image"; "" for SIS_KIND_NONE. */

@@ -2,7 +2,7 @@
  *
  * sis/model.h - opens models by name: the argument of --model becomes a sis_model.
  *
- * Stable: what is declared here stays as it is for as long as SIS_ABI does.
+ * Stable: declarations do not change as long as SIS_ABI stays the same.
  *
  *     sis_model model;
  *     if (sis_model_open("cmd:python3 scorer.py", NULL, &model) == 0 &&

@@ -3,7 +3,7 @@
  * sis/record.h - descriptions of records as text and images; formats of scores and audits; resuming
  * a results file.
  *
- * Experimental: what is declared here may change from one version to the next.
+ * Experimental: may change from one version to the next.
  */
 #ifndef SIS_RECORD_H
 #define SIS_RECORD_H

@@ -2,7 +2,7 @@
  *
  * sis/results.h - the results file: one explained decision per line.
  *
- * Stable: what is declared here stays as it is for as long as SIS_ABI does.
+ * Stable: declarations do not change as long as SIS_ABI stays the same.
  *
  * A results file is JSON Lines: each line is one JSON object (UTF-8, no newline inside) that ends
  * in '\n'. Each line is flushed as a whole, so an interrupted run leaves complete lines and at most

@@ -2,7 +2,7 @@
  *
  * sis/sis.h - finds the features of an input that suffice for a model's decision.
  *
- * Stable: what is declared here stays as it is for as long as SIS_ABI does.
+ * Stable: declarations do not change as long as SIS_ABI stays the same.
  *
  * A model maps an input to a score; the decision is `score >= threshold`. A sufficient input subset
  * (SIS) is a minimal set of features whose values alone, everything else masked, still reach the
@@ -398,8 +398,8 @@ typedef struct sis_subset_audit {
                                 none */
     int *smaller;
     size_t
-        n_examples; /* proofs, if asked for: for each of its features in turn an input that loses */
-    double *examples; /* the decision without it (n_examples, n_values), NaN if none was found */
+        n_examples; /* proofs, if requested: for each of its features an input that loses the */
+    double *examples; /* decision without it (n_examples, n_values), NaN if none was found */
     double *example_scores; /* (n_examples) */
     size_t draws;           /* masks drawn from data: fresh draws, that the search has not seen; */
     double drawn_score, drawn_error; /* the mean score with these, and its standard error */

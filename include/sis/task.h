@@ -2,7 +2,7 @@
  *
  * sis/task.h - runs the analysis of `sis explain`: opens a model and a file, returns records.
  *
- * Stable: what is declared here stays as it is for as long as SIS_ABI does.
+ * Stable: declarations do not change as long as SIS_ABI stays the same.
  *
  *     sis_task_opt o;  sis_task_opt_init(&o);
  *     o.model.spec = "imdb.onnx";  o.examples.input = "reviews.txt";

@@ -2,7 +2,7 @@
  *
  * sis/text.h - words, vocabularies and tokenizers: how texts become numbers.
  *
- * Experimental: what is declared here may change from one version to the next.
+ * Experimental: may change from one version to the next.
  */
 #ifndef SIS_TEXT_H
 #define SIS_TEXT_H

@@ -2,7 +2,7 @@
  *
  * sis/walk.h - backward selection, and the walks that evaluate its steps.
  *
- * Experimental: what is declared here may change from one version to the next.
+ * Experimental: may change from one version to the next.
  */
 #ifndef SIS_WALK_H
 #define SIS_WALK_H

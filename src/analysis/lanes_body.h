@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The body of lanes_base.c and lanes_avx2.c, which say how many bytes a register has (VBYTES) and
- * what the functions are called (LANES_NAME).
+ * The body of lanes_base.c and lanes_avx2.c, which define the bytes of a register (VBYTES) and the
+ * name of the functions (LANES_NAME).
  */
 #include "analysis/lanes.h"
 

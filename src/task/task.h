@@ -391,7 +391,7 @@ int sis__task_same_widths(const sis_task *t, const char *option, size_t *width);
 
 /* ---- shapes.c ------------------------------------------------------------------------------ */
 
-/* 1 if the network has so many free sizes that it needs the shape of each example. */
+/* 1 if the network has several free sizes and needs the shape of each example. */
 int sis__task_needs_shapes(const sis_task *t);
 
 /* Pass the shapes of the first n examples to the network. */
