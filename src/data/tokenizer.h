@@ -66,7 +66,7 @@ typedef struct sis__pieces {
 /* Apply the steps to n bytes of a text that begin at byte `at` of the original. */
 int sis__cuts_apply(const sis__cuts *cuts, const char *text, size_t at, size_t n, sis__pieces *out);
 
-/* ---- tokenizer_bpe.c --------------------------------------------------------------------------- */
+/* ---- tokenizer_bpe.c ------------------------------------------------------------------------- */
 
 /* A merge of two tokens into one. */
 typedef struct sis__merge {

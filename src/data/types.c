@@ -65,7 +65,8 @@ static int set_type(const finder *f, const char *name, sis__column_type type) {
 
 /* ---- Lists --------------------------------------------------------------------------------- */
 
-/* Set the type of all columns of a comma-separated list; names that contain commas are matched as a whole. */
+/* Set the type of the columns in a comma-separated list. A name with commas is matched as a
+ * whole. */
 static int set_types(const finder *f, const char *list, const char *option, sis__column_type type) {
     char name[1024];
     for (size_t n; *list; list += n + (list[n] == ',')) {

@@ -3,9 +3,9 @@
  * A pen that draws with cairo: PNG at twice the size, and PDF. Invalid UTF-8 would put cairo into a
  * permanent error, so texts are repaired first.
  *
- * cairo is loaded by the first PNG or PDF, because it brings 16 other libraries. Its headers are not
- * needed: the functions and numbers below are part of its ABI, which is stable since version 1.0
- * (PDF metadata: 1.16).
+ * cairo is loaded by the first PNG or PDF, because it brings 16 other libraries. Its headers are
+ * not needed: the functions and numbers below are part of its ABI, which is stable since version
+ * 1.0 (PDF metadata: 1.16).
  */
 #include <math.h>
 #include <pthread.h>

@@ -27,7 +27,7 @@
 
 enum { FORMAT = 2 }; /* the version written; version 1 can still be read */
 
-/* ---- Rules: lists ------------------------------------------------------------------------------ */
+/* ---- Rules: lists ---------------------------------------------------------------------------- */
 
 /* Is any of the n numbers a duplicate? *twice: that number, or -1. */
 static int find_twice(const int *numbers, size_t n, int *twice) {
