@@ -1,6 +1,6 @@
 #!/bin/sh
-# How long `sis serve` takes to listen with each shipped model, how many explanations a second it gives to 32 connections,
-# and what memory it takes meanwhile. Needs wrk.
+# `sis serve` with each shipped model: time until it listens, explanations a second with 32 connections, and memory.
+# Needs wrk.
 #   bench_serve.sh SIS SOURCE [SECONDS]
 set -u
 sis=$1 source=$2 seconds=${3:-10}

@@ -1,11 +1,11 @@
 #!/bin/sh
-# --method quick beside sis: rows that the model is asked about and pixels, words or columns of the first subset.
+# --method quick against sis: rows that the model scores, and size of the first subset (pixels, words or columns).
 #
 #     bench/quick.sh [--http PORT] SIS MODEL INPUT [OPTION...]
 #
-# A line a method: examples explained, rows (questions) an example, median size of the first subset, seconds of all.
-# --http: the model behind `sis serve` on this machine (Open Inference Protocol v2), with the rows and requests that the
-# server has counted.
+# Prints a line for each method: explained examples, rows (questions) an example, median size of the first subset, seconds.
+# --http: the model runs behind `sis serve` on this machine (Open Inference Protocol v2), and the server counts rows and
+# requests.
 set -eu
 port=
 [ "$1" = --http ] && { port=$2; shift 2; }
@@ -25,7 +25,7 @@ if [ -n "$port" ]; then
     done
 fi
 
-# Rows and requests that the server has counted so far; asking is a request too.
+# Rows and requests that the server has counted so far; this query is a request too.
 counted() {
     [ -z "$port" ] || curl -s "http://127.0.0.1:$port/metrics" |
         awk '/^sis_predictions_total/ { rows = $2 } /^sis_requests_total/ { n += $2 } END { print rows, n }'

@@ -1,12 +1,11 @@
 #!/bin/sh
-# Explain every instance of the models of a published benchmark of formal explanations for every value of
-# all other features, and let `sis verify` prove and attack every record again.
+# Explain every instance of a published benchmark of formal explanations with --guarantee all, and let `sis
+# verify` prove and attack every record again.
 #
 #     bench/xreason.sh SIS FOLDER [NAME...]
 #
-# FOLDER holds NAME.json (XGBoost) and NAME.csv (instances). A line a model: instances, mean size of the
-# subset, records that hold of all, seconds of explaining and of verifying, the most memory of either in
-# MiB (where GNU time is).
+# FOLDER holds NAME.json (XGBoost) and NAME.csv (instances). Prints a line for each model: instances, mean
+# size of the subset, records that hold, seconds to explain and to verify, peak memory in MiB (with GNU time).
 set -eu
 sis=$1 folder=$2
 shift 2
@@ -18,7 +17,7 @@ peak=
 
 now() { date +%s.%N; }
 
-# Both sides of a decision: --keep class where there are classes, else 0.5 from above and from below.
+# Both sides of a decision: --keep class if there are classes, else 0.5 from above and from below.
 decisions() {
     if "$sis" explain -q -m "$folder/$1.json" -i "$folder/$1.csv" --rows 0 --guarantee all --keep class \
         --max-subsets 1 >/dev/null 2>&1; then

@@ -1,16 +1,16 @@
-# common.sh - what the scripts of experiments share; read by them, not run.
+# common.sh - functions shared by the experiment scripts, which source it.
 #
-#   NAME [--quick] [--data DIR] [--out DIR] [--jobs N] and what the script itself takes
+#   NAME [--quick] [--data DIR] [--out DIR] [--jobs N] and the script's own options
 #
-# --quick takes fewer examples. DIR of data is where sis data puts them; results go into OUT (default:
-# the folder NAME-results). SIS names the program. What comes out is
+# --quick uses fewer examples. The DIR of --data is the folder of sis data; results go into OUT (default:
+# the folder NAME-results). $SIS is the program. The output is
 #
 #   OUT/report.html   everything in one page
-#   OUT/paper.md      figures and tables under the numbers that they have in the paper
+#   OUT/paper.md      figures and tables, numbered as in the paper
 #   OUT/figures/      the figures as files: figure-7.svg, ...
 #
-# and the results files they are made of. A results file that exists already is gone on with, so a script
-# can be stopped and started again.
+# and the results files behind them. An existing results file is continued, so a script can be stopped and
+# started again.
 set -eu
 sis=${SIS:-sis}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -44,10 +44,10 @@ paper=$out/paper.md
 [ -e "$paper" ] || rm -f "$out/steps.tsv"
 printf '# %s\n\nNumbers are those of the paper; S is its supplement.\n' "$name" > "$paper"
 
-# some QUICK FULL: one of the two
+# some QUICK FULL: print QUICK with --quick, else FULL
 some() { if [ "$quick" ]; then echo "$1"; else echo "$2"; fi; }
 
-# spread FILE N: the numbers of N rows (fewer if it has fewer), evenly over a file of one a line, gzipped or not
+# spread FILE N: print the numbers of N rows (or all) spread evenly over a file with one row a line, gzipped or not
 spread() {
     case $1 in
     *.gz) gzip -dc "$1" ;;
@@ -61,12 +61,12 @@ spread() {
 
 title() { printf '\n== %s\n' "$*"; }
 
-# timed STEP COMMAND...: it, and into OUT/steps.tsv: the step, its processor seconds, how many times as much a full run is
+# timed STEP COMMAND...: run it, and add to OUT/steps.tsv: the step, its processor seconds, the factor of a full run
 more=1
 timed() {
     step=$1
     shift
-    times > "$out/before.txt" # not in $( ), which has no children
+    times > "$out/before.txt" # not in $( ), a subshell without children
     "$@"
     times > "$out/after.txt"
     awk -v step="$step" -v more="$(some "$more" 1)" -F '[ms ]+' 'FNR == 2 { t = $1 * 60 + $2 + $3 * 60 + $4; s = t - s }
@@ -84,7 +84,7 @@ explain() {
     timed "$(basename "$results" .jsonl)" "$sis" explain "$@" ${jobs:+--jobs "$jobs"} --output "$results" --resume
 }
 
-# try COMMAND...: what it prints; if there are too few subsets or examples for it, it says so and the script goes on
+# try COMMAND...: run it; if there are too few subsets or examples, print its message and continue
 try() {
     if "$@" 2> "$out/said.txt"; then
         cat "$out/said.txt" >&2
@@ -97,7 +97,8 @@ try() {
     rm "$out/said.txt"
 }
 
-# effort METHOD: `fewer`, what it takes if STEPS of ig or SAMPLES of lime are fewer than the paper's; `more` for that, `most` before
+# effort METHOD: set `fewer` to the options if STEPS of ig or SAMPLES of lime are fewer than the paper's, `more` to the
+# factor of a full run, and `most` to the previous `more`
 effort() {
     most=$more
     case $1 in
@@ -107,9 +108,9 @@ effort() {
     esac
 }
 
-# methods PREFIX OPTIONS...: the decisions of PREFIX-sis.jsonl by the other methods, with as many features as
-# it takes (PREFIX-METHOD.jsonl) and with as many as SIS takes (PREFIX-METHOD-length.jsonl). STEPS of ig and
-# SAMPLES of lime can be fewer than the usual.
+# methods PREFIX OPTIONS...: explain the decisions of PREFIX-sis.jsonl by the other methods, with sufficient
+# rationales (PREFIX-METHOD.jsonl) and with rationales as long as SIS's (PREFIX-METHOD-length.jsonl). STEPS of
+# ig and SAMPLES of lime may be fewer than the default.
 methods() {
     prefix=$1
     shift
@@ -122,8 +123,8 @@ methods() {
     done
 }
 
-# compared PREFIX NUMBER CAPTION OPTIONS...: the table of these methods; the same of the first subset of each
-# example alone, which is what p-values should be read from; and that of rationales as long as those of SIS
+# compared PREFIX NUMBER CAPTION OPTIONS...: three tables of these methods: all rationales; the first subset of
+# each example only, for p-values; and rationales as long as those of SIS
 compared() {
     prefix=$1 number=$2 caption=$3
     shift 3
@@ -138,10 +139,10 @@ compared() {
         "$prefix-perturb-length.jsonl" "$@" --force --json "$prefix-length.json"
 }
 
-# entry NUMBER CAPTION: a heading in paper.md
+# entry NUMBER CAPTION: add a heading to paper.md
 entry() { printf '\n## %s\n\n%s\n\n' "$1" "$2" >> "$paper"; }
 
-# figure NUMBER NAME CAPTION OPTIONS...: that figure of sis report, if there is something to draw
+# figure NUMBER NAME CAPTION OPTIONS...: draw figure NAME of sis report, if the results have it
 figure() {
     number=$1 kind=$2 caption=$3
     shift 3
@@ -160,7 +161,7 @@ figure() {
     esac
 }
 
-# table NUMBER CAPTION COMMAND...: what it prints (see try), here and in paper.md
+# table NUMBER CAPTION COMMAND...: print the output of COMMAND (see try) and add it to paper.md
 table() {
     title "$1: $2"
     entry "$1" "$2"
@@ -172,7 +173,7 @@ table() {
     rm "$out/table.txt"
 }
 
-# report OPTIONS...: the page, without what was not made
+# report OPTIONS...: write the page, without options whose files are missing
 report() {
     for word; do
         shift

@@ -3,9 +3,9 @@
 # (its sections S4.2 and S4.7): mean squared error and correlation.
 #
 # REVIEWS.tsv has a header with a column "text" and one for each aspect, rated 1 to 5. Writes
-# OUT/beer-ASPECT.onnx for the LSTM, or OUT/beer-ASPECT-lstm.onnx and -cnn.onnx where NETWORK is given as
-# text-lstm or text-cnn (default: aroma, the folder one is in). OPTIONS go to sis train. SIS names the program. Every
-# tenth line is kept for the test and never seen in training.
+# OUT/beer-ASPECT.onnx for the LSTM, or OUT/beer-ASPECT-lstm.onnx and -cnn.onnx if NETWORK is text-lstm or
+# text-cnn (defaults: aroma, the current folder). OPTIONS are passed to sis train. $SIS is the program. Every
+# tenth line is held out for the test.
 set -eu
 sis=${SIS:-sis}
 reviews=${1:?usage: train-beer.sh REVIEWS.tsv [ASPECT [OUT [NETWORK]]]}

@@ -2,9 +2,9 @@
 # train-dna.sh [DATA [OUT]] - the paper's DNA network (its section S2.1) on sequences with planted
 # CTCF motifs.
 #
-# Makes 20,000 sequences of 101 bases in DATA (default: where sis data puts them), half of them with a
-# motif drawn from JASPAR's matrix MA0139.1 on either strand, and writes OUT/dna-ctcf.onnx (default:
-# models). SIS names the program.
+# Makes 20,000 sequences of 101 bases in DATA (default: the folder of sis data), half of them with a motif
+# drawn from JASPAR's matrix MA0139.1 on either strand, and writes OUT/dna-ctcf.onnx (default: models).
+# $SIS is the program.
 set -eu
 sis=${SIS:-sis}
 data=${1:-${XDG_DATA_HOME:-${HOME:-.}/.local/share}/sis}

@@ -1,9 +1,9 @@
 #!/bin/sh
 # train-imdb.sh [DATA [OUT]] - the paper's text networks (its sections S4.2 and S4.7) on IMDB reviews.
 #
-# Fetches the reviews into DATA (default: where sis data puts them) and writes OUT/imdb-cnn.onnx and
-# OUT/imdb-lstm.onnx (default: models). SIS names the program. Can be killed and started again: it goes
-# on from the last checkpoint.
+# Fetches the reviews into DATA (default: the folder of sis data) and writes OUT/imdb-cnn.onnx and
+# OUT/imdb-lstm.onnx (default: models). $SIS is the program. After an interruption it continues from the
+# last checkpoint.
 set -eu
 sis=${SIS:-sis}
 data=${1:-${XDG_DATA_HOME:-${HOME:-.}/.local/share}/sis}

@@ -1,9 +1,9 @@
 #!/bin/sh
 # train-mnist.sh [DATA [OUT]] - the paper's two MNIST networks (its sections S3.1 and S3.5).
 #
-# Fetches MNIST into DATA (default: where sis data puts it) and writes OUT/mnist-cnn.onnx and
-# OUT/mnist-mlp.onnx (default: models). SIS names the program. Can be killed and started again: it goes
-# on from the last checkpoint.
+# Fetches MNIST into DATA (default: the folder of sis data) and writes OUT/mnist-cnn.onnx and
+# OUT/mnist-mlp.onnx (default: models). $SIS is the program. After an interruption it continues from the
+# last checkpoint.
 set -eu
 sis=${SIS:-sis}
 data=${1:-${XDG_DATA_HOME:-${HOME:-.}/.local/share}/sis}
