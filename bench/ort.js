@@ -4,7 +4,8 @@
 //
 //   node ort.js MODEL.onnx BATCH THREADS SECONDS
 //
-// BATCH `best`: 1, 2, 4 ... 256 are tried, and seconds are those of the processor. Prints one number. Exit status 3: onnxruntime-node is not installed (tools/install-ort.sh).
+// BATCH `best`: tries 1, 2, 4 ... 256 and measures processor seconds. Prints one number. Exit status 3:
+// onnxruntime-node is not installed (tools/install-ort.sh).
 let ort;
 try {
   ort = require('onnxruntime-node');
@@ -12,7 +13,7 @@ try {
   process.exit(3);
 }
 
-// Rows a second of one call after the other.
+// Rows a second of repeated calls.
 async function measure(session, batch, seconds, now) {
   const name = session.inputNames[0];
   const shape = session.inputMetadata[0].shape.map((d, i) => (i === 0 ? batch : Number(d)));

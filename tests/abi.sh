@@ -1,6 +1,6 @@
 #!/bin/sh
-# A program that was compiled before a struct got its last fields runs with the new library: abi.c, compiled with
-# the headers and with headers whose structs lack these fields, prints the same.
+# A program that was compiled before structs got their last fields works with the new library: abi.c prints the same
+# when compiled with the headers and with headers whose structs lack these fields.
 #   abi.sh BUILD
 set -eu
 build=$(cd "$1" && pwd)
@@ -8,8 +8,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# Every struct of a stable header can grow: it begins with its size, or ends with reserved fields. Not so what the
-# library makes and hands over by a pointer (sis_slopes, sis_progress), and what is complete.
+# Every struct of a stable header can grow: it begins with its size, or ends with reserved fields. Exceptions are
+# structs that the library makes and passes by pointer (sis_slopes, sis_progress), and structs that never grow.
 for header in $(grep -l '^ \* Stable: ' "$here"/../include/sis/*.h); do
     awk -v complete=" sis_slopes sis_progress sis_mean sis_piece sis_finder " '
         match($0, /^(typedef )?struct sis_[a-z_]* \{/) { name = $(NF - 1); first = 1; next }
@@ -27,7 +27,7 @@ done
 
 mkdir "$tmp/short"
 cp -r "$here/../include/sis" "$tmp/short/sis"
-cut_from() { # HEADER STRUCT FIELD [WORDS]: this field and those behind it go; their words become reserved
+cut_from() { # HEADER STRUCT FIELD [WORDS]: remove this field and those after it; their words become reserved
     grep -qE "^(typedef )?struct $2 \{" "$tmp/short/sis/$1" || {
         echo "$1 has no struct $2"
         exit 1

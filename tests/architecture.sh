@@ -1,5 +1,5 @@
 #!/bin/sh
-# The documents about the source speak of what is there.
+# The documents about the source code match it.
 #   - docs/architecture.md: its table of folders has the same folders, and allows the same includes, as
 #     tools/check-deps.sh.
 #   - CONTRIBUTING.md and docs/architecture.md: every file they name exists, and every function is defined in the
@@ -10,7 +10,7 @@ trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' INT TERM
 bad=0
 
-# "FOLDER: sorted list of what it may include", its own folder left out
+# "FOLDER: sorted list of what it may include", without its own folder
 sorted() {
     while IFS=: read -r folder list; do
         echo "$folder: $(printf '%s\n' $list | grep -vx -e "${folder#src/}" -e '\.' -e '' | sort | tr '\n' ' ')"

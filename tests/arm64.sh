@@ -1,6 +1,6 @@
 #!/bin/sh
-# sis for arm64, cross-built and run under qemu-user: unit tests (every 24th random case), commands, and the results of
-# all shipped models compared with those of BUILD/sis.
+# Cross-build sis for arm64 and run it under qemu-user: unit tests (every 24th random case), commands, and the results
+# of all shipped models, which are compared with those of BUILD/sis.
 #   arm64.sh BUILD
 # The libraries are Debian's packages for arm64, unpacked into BUILD/arm64/root: nothing is installed, and root is not
 # needed. Skips (77) without a cross compiler, qemu-user or these packages.
@@ -20,7 +20,7 @@ for tool in aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu qemu-aarch64:qemu-user a
     command -v "${tool%:*}" >/dev/null || skip "there is no ${tool%:*} (Debian: ${tool#*:})"
 done
 
-# An apt of its own: the sources of this system, no packages installed, another architecture.
+# A separate apt configuration: the sources of this system, no packages installed, another architecture.
 own_apt() {
     apt-get -qq -y -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::State="$arm/apt" \
         -o Dir::State::status="$arm/apt/status" -o Dir::Cache="$arm/apt" -o APT::Sandbox::User= \
@@ -30,7 +30,7 @@ if [ ! -e "$arm/root.made" ]; then
     rm -rf "$root" "$arm/apt"
     mkdir -p "$root" "$arm/apt/lists/partial" "$arm/apt/archives/partial"
     : >"$arm/apt/status"
-    own_apt update || true # sources that have no arm64 fail, others do not
+    own_apt update || true # sources without arm64 fail
     own_apt --download-only install $libraries || { tail -3 "$arm/apt/log" && skip "no packages for arm64"; }
     for package in "$arm"/apt/archives/*.deb; do
         dpkg-deb -x "$package" "$root"
@@ -51,20 +51,20 @@ cmake -S "$source" -B "$arm" -DSIS_TESTS=ON -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SY
 tests='unit\.(core_(properties|reference|stops|verify|walks)|analysis_cases|model_command|net_(kernels.*|attention|conv|walk_(dense|elements|found|trees|window_input)))'
 (cd "$arm" && ctest -j "$cores" -R "^$tests\$" --no-tests=error --output-on-failure) || exit 1
 
-# The program as other programs start it.
+# A wrapper that starts the program under qemu.
 mkdir -p "$arm/emulated"
 printf '#!/bin/sh\nexec qemu-aarch64 -L "%s" "%s/sis" "$@"\n' "$root" "$arm" >"$arm/emulated/sis"
 chmod +x "$arm/emulated/sis"
 "$here/cli/run.sh" "$arm/emulated" credit explain_table verify_alone
 
-# Decisions, subsets and the order of each walk are those of this machine, and hold here.
+# Decisions, subsets and the order of each walk equal those of this machine, and sis verify confirms them here.
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 cd "$tmp"
 examples=$source/examples
 echo 'A wonderful and moving story, beautifully acted, one of the best.' >text.txt
 awk 'BEGIN { for (i = 0; i < 82; i++) a = a "A"; print ">site"; print substr(a, 1, 40) "TGGCCACCAGGGGGCGCTA" substr(a, 1, 42) }' >dna.fa
-found() { # FILE: what must be the same
+found() { # FILE: the fields that must be equal
     grep -o '"id":"[^"]*"\|"status":"[^"]*"\|"\(target\|features\|order\)":\(\[[0-9,]*\]\|[0-9]*\)' "$1"
 }
 same() { # MODEL INPUT THRESHOLD [OPTION...]

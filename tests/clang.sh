@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every C file is clean under clang with the warnings gcc is given. What the fuzzers are built of has been
-# compiled that way already, warnings as errors: it is not read again.
+# Every C file compiles without warnings under clang, with the warning options of gcc. The sources of the
+# fuzzers are skipped: they have been compiled by clang with warnings as errors.
 #   clang.sh BUILD
 build=$(cd "${1:-build}" && pwd) || exit 1
 cd "$(dirname "$0")/.." || exit 1
@@ -20,8 +20,8 @@ files=$(find bench cli examples mpi python src tests -path tests/fuzz -prune -o 
         [ -e "$object" ] && [ "$object" -nt "$file" ] || printf '%s ' "$file"
     done)
 [ -n "$files" ] || exit 1
-# The driver starts a compiler for each file, which takes half of the time. So it is asked how it would compile one,
-# and that compiler is given them all.
+# The driver starts a compiler for each file, which takes half of the time. So the script asks the driver for the
+# command that compiles one file, and runs that compiler on all of them.
 set -- -fsyntax-only -std=c11 -D_GNU_SOURCE -DSIS_SOURCE_DIR='"."' -DSIS_BINARY_DIR='"."' -DSIS_ONNX_CASES='"."' -DSIS_EMULATOR='""' \
     -Iinclude -Isrc -Icli -Ibench -Itests/unit -isystem "$build/generated" -isystem "$python" \
     $mpi -Wall -Wextra -Wshadow -Wconversion -Werror

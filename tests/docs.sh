@@ -1,14 +1,14 @@
 #!/bin/sh
-# docs.sh - the examples in a document do what it says.
+# docs.sh - the examples in a document work as shown.
 #
 #   docs.sh SIS FILE.md
 #
 # Every fenced block whose info string is `sh run` is executed, in order, in one temporary directory
-# with `sis` first in PATH; `build/sis`, `build/libsis.so`, `include`, `examples`, `models` and `tests` are there as in
-# the source tree. A block `c file NAME.c` is the file NAME.c there. A block that is run
-# must succeed; `sh run fails` marks a block that must not. If the next block is `text output`, what
-# was printed (stdout and stderr) must match it. In it, "..." blanks out what differs from run to run,
-# such as times: within a line it stands for any text, alone on a line for any lines.
+# with `sis` first in PATH; `build/sis`, `build/libsis.so`, `include`, `examples`, `models` and `tests`
+# are there as in the source tree. A block `c file NAME.c` is the file NAME.c there. A `sh run` block
+# must succeed, a `sh run fails` block must fail. If the next block is `text output`, it must match the
+# output (stdout and stderr). In it, "..." matches parts that differ from run to run, such as times:
+# within a line any text, alone on a line any lines.
 #
 #     ```sh run
 #     sis --version
@@ -28,7 +28,7 @@ trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' INT TERM
 
 mkdir "$tmp/bin" "$tmp/work" "$tmp/work/build"
-# Block k of the document becomes k.sh (or k.fails) and, if it has one, k.out; k.line is where it is.
+# Block k of the document becomes k.sh (or k.fails), its output k.out if it has one, and its line number k.line.
 awk -v dir="$tmp" '
     function stop(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; bad = 1; exit 1 }
     !fence && /^[-*+>0-9. \t]+```+ *(sh run|text output)/ {

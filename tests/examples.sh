@@ -1,6 +1,6 @@
 #!/bin/sh
-# An example does what the comment at its top says: the command there is run, in examples/, and prints
-# what tests/examples/NAME.out says. "..." in it is a blank: see match.awk.
+# The command in the comment at the top of an example runs in examples/ and prints tests/examples/NAME.out.
+# "..." in that file matches any text: see match.awk.
 #   examples.sh PROGRAM
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The operators and the rule of docs/extending.md, put into a copy of src/, compile: the new files and the
-# tables that name them.
+# The operators and the rule of docs/extending.md compile in a copy of src/: the new files and the tables that
+# name them.
 #   extending.sh BUILD
 set -eu
 build=$(cd "$1" && pwd)

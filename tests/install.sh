@@ -1,7 +1,7 @@
 #!/bin/sh
-# What is installed is enough, and no more than that: headers, libraries and pkg-config file build and run
-# an example, also in folders with blanks in their names; each header stands alone, in C and C++; the shared
-# library has the functions of the headers and nothing else; the versions agree.
+# Test the installed files: headers, libraries and pkg-config file build and run an example, also in folders
+# with blanks in their names; each header compiles alone, in C and C++; the shared library exports exactly the
+# functions of the headers; the versions agree.
 #   install.sh BUILD
 set -eu
 build=$(cd "$1" && pwd)
@@ -16,13 +16,13 @@ bad() {
 DESTDIR="$tmp/ro ot" cmake --install "$build" >/dev/null
 PKG_CONFIG_PATH=$(dirname "$(find "$tmp" -name sis.pc)")
 export PKG_CONFIG_PATH
-config() { pkg-config "$@" sis; } # with words as a shell writes them
+config() { pkg-config "$@" sis; } # quoted for a shell
 variable() { eval "echo $(config --variable="$1")"; }
 prefix=$(variable prefix)
 libdir=$(variable libdir)
 include=$(variable includedir)
 
-# A program, by the shared and by the static library.
+# A program with the shared and with the static library.
 example=$here/../examples/01_callback.c
 eval "cc -std=c11 '$example' $(config --cflags --libs) -o $tmp/shared"
 LD_LIBRARY_PATH=$libdir "$tmp/shared" | cmp - "$here/examples/01_callback.out"
@@ -32,7 +32,7 @@ for page in sis sis-explain sis-show; do
     [ -s "$(find "$tmp" -name "$page.1")" ] || bad "$page.1 is not installed"
 done
 
-# The pkg-config file knows where it is installed: under another prefix, and with folders of its own.
+# The pkg-config file finds its prefix, also under another prefix and with other folders.
 config --cflags | grep -qE 'cairo|glib' && bad "the cflags are of libraries that no header uses: $(config --cflags)"
 folders() { # LIBDIR PATH: what sis.pc says after --prefix if CMAKE_INSTALL_LIBDIR is LIBDIR, which is PATH then
     cmake -S "$here/.." -B "$tmp/pc" -DSIS_TESTS=OFF -DCMAKE_INSTALL_LIBDIR="$1" >/dev/null 2>&1
@@ -62,7 +62,7 @@ for name in $(grep -ohE '"lib[a-z0-9-]+\.(so[.0-9]*|[0-9.]*dylib)"' -r "$here/..
     grep -q "\`$name\`" "$here/../docs/install.md" || bad "docs/install.md does not name $name"
 done
 
-# Headers alone; in C++ where there is a compiler for it, which may not be cc's own.
+# Each header alone; in C++ if there is a compiler for it, which may differ from cc's.
 for header in "$include"/sis/*.h; do
     echo "#include <sis/${header##*/}>" | tee "$tmp/alone.c" > "$tmp/alone.cc"
     set -- -fsyntax-only -pedantic -Wall -Wextra -Werror -I"$include"
@@ -70,7 +70,7 @@ for header in "$include"/sis/*.h; do
     ! command -v c++ >/dev/null || c++ "$@" "$tmp/alone.cc"
 done
 
-# Every header says in its first lines which storey it belongs to.
+# Every header says in its first lines whether it is stable or experimental.
 stable=0
 for header in "$include"/sis/*.h; do
     n=$(grep -cE '^[a-z].*\bsis_[a-z0-9_]+\(' "$header")
@@ -81,7 +81,7 @@ for header in "$include"/sis/*.h; do
     esac
 done
 
-# Stable headers include stable ones alone.
+# Stable headers include only stable ones.
 for header in "$include"/sis/*.h; do
     grep -q '^ \* Stable: ' "$header" || continue
     for used in $(sed -n 's/^#include <sis\/\(.*\)>/\1/p' "$header"); do
@@ -89,7 +89,7 @@ for header in "$include"/sis/*.h; do
     done
 done
 
-# Exported symbols are the declared functions that are not inline. Whatever else the static library shows has our prefix.
+# Exported symbols are the declared functions that are not inline. Other symbols of the static library have our prefix.
 awk '{ text = text $0 "\n" }
      END {
          while ((from = index(text, "/*")) > 0) {

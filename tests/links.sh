@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every relative link of the documents leads to a file, and every #anchor to a heading of it. Every page of
-# docs/ is linked from the index, docs/README.md.
+# Every relative link of the documents names an existing file, and every #anchor a heading of it. The index,
+# docs/README.md, links to every page of docs/.
 #   links.sh [FOLDER]     the source folder; by default the one that holds tests/
 set -u
 cd "${1:-$(dirname "$0")/..}" || exit 2

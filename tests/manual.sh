@@ -1,11 +1,11 @@
 #!/bin/sh
-# manual.sh - the manual pages in docs/ are what the program prints.
+# manual.sh - the manual pages in docs/ equal those that the program prints.
 #
 #   manual.sh [--update] SIS
 #
 # `sis help --man` must print docs/sis.1, `sis help --man NAME` docs/sis-NAME.1, and every page must
-# belong to a command. --update writes them. Where groff is installed, it must find nothing to warn of.
-# Help must fit 80 columns, and show more than 15 options in groups.
+# belong to a command. --update writes them. If groff is installed, it must not warn. Help must fit 80
+# columns, and show more than 15 options in groups.
 set -u
 update=0
 [ "${1-}" = --update ] && update=1 && shift

@@ -1,6 +1,6 @@
 #!/bin/sh
-# mpi.sh BUILD - sis-mpi writes what sis writes, whatever the number of processes, and whatever kills it.
-# Skipped (77) without mpirun or where that cannot start processes.
+# mpi.sh BUILD - sis-mpi writes the same files as sis, for any number of processes and after any kill.
+# Skipped (77) if mpirun is missing or cannot start processes.
 set -u
 build=$(cd "$1" && pwd) || exit 2
 source=$(cd "$(dirname "$0")/.." && pwd)
@@ -24,12 +24,12 @@ run 2 --version >version 2>&1 || {
     echo "skipped: mpirun does not work here: $(head -n 1 version)"
     exit 77
 }
-# Each part runs in a folder of its own, all at the same time: most of it is waiting for processes.
+# Each part runs in its own folder, all at the same time, because most of the time is waiting for processes.
 fail() { echo "FAILED: $*"; }
 plain() { sed 's/"seconds":[0-9.e-]*/"seconds":0/' "$@"; }
 same() { plain "$1" >one && plain "$2" >two && cmp -s one two && echo "the same: $3" || fail "$3: $2 differs from $1"; }
 parts=0
-part() { # a function, and what it is given
+part() { # FUNCTION ARGUMENT...
     parts=$((parts + 1))
     mkdir $parts
     (cd $parts && ln -s ../*.csv ../reviews.txt . && cp "$source/models/credit.onnx" . && "$@") </dev/null >$parts.log 2>&1 &
@@ -67,7 +67,7 @@ predicts() {
 }
 part predicts
 
-# Checked and compared; with files that have to be sent first.
+# verify and evaluate, with files that are sent first.
 audits() {
     "$sis" explain -q -m credit.onnx -i many.csv --mask mean:credit.csv -t 0.6 --method ig -o ig.jsonl
     "$sis" explain -q -m credit.onnx -i many.csv --mask mean:credit.csv -t 0.6 -o sis.jsonl
@@ -97,7 +97,7 @@ sends() {
 }
 part sends
 
-# A model that fails: the run ends, says for which example, and what was written is kept.
+# If a model fails, the run ends and names the example, and written records are kept.
 fails() {
     printf '#!/bin/sh\nwhile read -r line; do\n case $line in\n *79,*) sleep 1 && exit 1 ;;\n esac\n printf "%%s\\n" "$line" | %s/tests/cli/models/sum.sh\ndone\n' \
         "$source" >last.sh && chmod +x last.sh
@@ -117,7 +117,7 @@ fails() {
 }
 part fails
 
-# Processes share cores out, and each keeps to its part: a child of theirs may use no other core.
+# Processes divide the cores, and their children use only the same cores.
 pins() {
     printf '#!/bin/sh\ngrep Cpus_allowed_list /proc/self/status >>%s/cores\nexec %s/tests/cli/models/sum.sh\n' "$PWD" "$source" >model.sh
     chmod +x model.sh
@@ -127,7 +127,7 @@ pins() {
 }
 part pins
 
-# Rank 0 does not burn a core while it waits.
+# Rank 0 uses almost no processor time while it waits.
 waits() {
     run 2 explain -q --timing -m "cmd:$source/tests/cli/models/sum.sh 0.2" -i many.csv --mask zero -t 30000 --max-subsets 1 --rows 0:3 \
         -o slow.jsonl >log 2>&1 || fail "waiting: $(cat log)"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Systems other than Linux with glibc: 32 bits and big-endian are refused with a sentence, and every source compiles
-# with musl (where musl-gcc is installed). What is Linux-only is tested by unit/test_base_platform.c.
+# Systems other than Linux with glibc: 32-bit and big-endian ones are refused with a message, and every source compiles
+# with musl (if musl-gcc is installed). unit/test_base_platform.c tests the Linux-only calls.
 #   portable.sh BUILD
 set -eu
 build=$(cd "$1" && pwd)
@@ -21,7 +21,7 @@ command -v musl-gcc >/dev/null 2>&1 || {
     echo "without musl-gcc (Debian: musl-tools)"
     exit 0
 }
-# The headers of other libraries, without those of glibc beside them.
+# The headers of other libraries, without those of glibc.
 mkdir "$tmp/include"
 for name in jansson jansson_config zlib zconf png pngconf pnglibconf protobuf-c sqlite3 utf8proc jpeglib jmorecfg jerror jconfig \
     microhttpd curl; do

@@ -1,10 +1,10 @@
 #!/bin/sh
-# sklearn.sh - labels against scikit-learn itself, where it is installed.
+# sklearn.sh - compare labels with scikit-learn, if it is installed.
 #
 #   sklearn.sh TEST
 #
-# TEST is build/tests/unit_analysis, whose test analysis_cases reads cases that dbscan_cases.py makes on the spot.
-# Exit status 77, after a line that says so, without scikit-learn.
+# TEST is build/tests/unit_analysis, whose test analysis_cases reads new cases of dbscan_cases.py. Without
+# scikit-learn it prints a line and exits with status 77.
 [ $# = 1 ] || {
     echo "usage: sklearn.sh TEST" >&2
     exit 2

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The include rules of docs/architecture.md: folders are dependency units. Fails and names the line when a
-# file includes what its folder may not. Public headers (<sis/...>) of a lower or own folder are fine.
-# At the end, functions of the C library that may not be called outside the file that wraps them.
+# Check the include rules of docs/architecture.md: folders are dependency units. Fails and prints the line if a
+# file includes a header that its folder may not. Public headers (<sis/...>) of a lower or the same folder are allowed.
+# Also checks that some functions of the C library are called only in the file that wraps them.
 cd "$(dirname "$0")/.." || exit 1
 bad=0
 checked=
@@ -30,7 +30,7 @@ allow() {
     done
 }
 
-# Headers: each stands on those before it that it needs.
+# Public headers: each may include some of those before it.
 allow include/sis/error.h "" ""
 allow include/sis/sis.h "" "error.h"
 allow include/sis/kind.h "" ""
@@ -56,7 +56,7 @@ allow include/sis/report.h "" "data.h dna.h error.h results.h"
 allow include/sis/serve.h "" "error.h task.h"
 allow src/base "base" "error.h kind.h"
 allow src/core "base core" "error.h sis.h walk.h"
-# The rooms of a network, each on those above it. Plans and operators know each other's interface:
+# The folders of networks, each based on those above it. Plans and operators include each other's headers:
 # a plan executes steps, a shape function fills them.
 net="error.h sis.h net.h walk.h"
 allow src/trees "base trees" "error.h"
@@ -82,7 +82,7 @@ allow mpi ". base ../cli" "*"
 allow examples "" "*"
 allow python/src "." "*"
 
-# Nothing is left out: a new header or folder has to be placed first.
+# Every header and folder must be listed above.
 for f in $(find include/sis src -name "*.[ch]" | sort); do
     case "$checked " in
     *" $f "*) ;;
@@ -90,11 +90,11 @@ for f in $(find include/sis src -name "*.[ch]" | sort); do
     esac
 done
 
-# A T ** is no void **: what takes any pointer's address takes a void * (see sis__reserve).
+# A T ** is not a void **: functions that take the address of any pointer take a void * (see sis__reserve).
 grep -n '(void \*\*)&' $(find src cli mpi python/src -name "*.[ch]") && bad=1
 
-# The C library follows the host program's setlocale(). Numbers and letters must not: see
-# src/base/number.h and src/base/ascii.h. The programs never set a locale, so they may printf().
+# The C library depends on the host program's setlocale(). Numbers and letters must not: use
+# src/base/number.h and src/base/ascii.h. The programs never set a locale, so they may use printf().
 code=$(find src cli mpi python/src -name "*.[ch]" ! -path "src/base/number.[ch]" \
     ! -path "src/base/json.[ch]" ! -path src/base/ascii.h)
 word='(^|[^A-Za-z0-9_>.])'

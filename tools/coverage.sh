@@ -1,5 +1,5 @@
 #!/bin/sh
-# Which lines of src/ do the unit tests reach? Line coverage by folder, and the files with the least.
+# Line coverage of src/ by the unit tests: by folder, and the files with the lowest coverage.
 #   coverage.sh BUILD [HOW-MANY]     BUILD: configured with --coverage, its unit tests run
 # Only .c files are counted. The annotated sources are left in BUILD/gcov: "#####" is a line not reached.
 set -eu

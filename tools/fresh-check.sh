@@ -1,20 +1,20 @@
 #!/bin/sh
-# Do the README's two commands, or the Debian packages, work on a machine that has never seen this project?
+# Test the README's two commands, or the Debian packages, on a minimal system.
 #
 #   fresh-check.sh [--keep] [FOLDER]           as root; a quarter of an hour, 4 GB and the network
 #   fresh-check.sh [--keep] --deb DEBS [FOLDER]    as root; two minutes
 #
 # Makes a minimal system of this machine's own release in FOLDER (default: a temporary one; it must be
 # new or empty): Debian's base with git, make and ca-certificates, and nothing else. Then it either clones
-# HEAD of this checkout into it, sees that `make` installs nothing and names what is missing, and runs the
-# commands of the README's section "Two commands" as they are written; or it installs the packages in DEBS
-# (`make deb` writes them to build/dist) and uses each of them. Commands get an empty environment, no home
-# folder, no terminal, no locale. It prints the seconds that each of them takes.
+# HEAD of this checkout into it, checks that `make` installs nothing and names what is missing, and runs the
+# commands of the README's section "Two commands"; or it installs the packages in DEBS (`make deb` writes
+# them to build/dist) and uses each of them. Commands get an empty environment, no home folder, no terminal,
+# no locale. It prints the seconds of each command.
 #
-# Packages come from where this machine gets its own: apt's sources, keys and download settings are
-# copied, and certificates and proxies with them. Everything runs in mount and process namespaces of its
-# own, so that no mount and no process is left behind however it ends; the folder is removed unless
-# --keep is given. Exit status: 0 if everything succeeded.
+# Packages come from the sources of this machine: apt's sources, keys, download settings, certificates and
+# proxies are copied. Everything runs in separate mount and process namespaces, so that no mount and no
+# process is left behind. The folder is removed unless --keep is given. Exit status: 0 if everything
+# succeeded.
 set -eu
 
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -24,15 +24,15 @@ die() {
     exit 1
 }
 
-# ---- In namespaces of its own: make the system, run the commands --------------------------------
+# ---- In separate namespaces: make the system, run the commands ----------------------------------
 
-# The first place from which this machine gets packages of its release.
+# The first package source of this machine's release.
 mirror() {
     apt-get indextargets --format '$(RELEASE) $(REPO_URI)' 'Created-By: Packages' |
         awk -v release="$1" '$1 == release { print $2; exit }'
 }
 
-# What apt here needs to reach it: sources, keys, settings of the download, certificates, names.
+# The files that apt needs to reach it: sources, keys, download settings, certificates, names.
 copy_settings() {
     rm -f "$1/etc/apt/sources.list"
     mkdir -p "$1/etc/apt/keyrings" "$1/usr/share/keyrings" "$1/usr/local/share/ca-certificates"
@@ -45,7 +45,7 @@ copy_settings() {
         > "$1/etc/apt/apt.conf.d/90host" || true
 }
 
-# inside COMMAND...: in the new system, with nothing in the environment but the way to the network.
+# inside COMMAND...: run it in the new system, with only the proxy settings in the environment.
 inside() {
     chroot "$root" /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
         ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
@@ -90,7 +90,7 @@ run_commands() {
     done < "$root/commands"
 }
 
-# timed WHAT COMMAND...: inside, with its seconds
+# timed WHAT COMMAND...: run it inside and print its seconds
 timed() {
     what=$1
     shift
@@ -100,7 +100,7 @@ timed() {
     say "done in $(($(date +%s) - begun)) s"
 }
 
-# Each package does what it is for; without -dev and Python first, which bring compilers and libraries with them.
+# Use each package. -dev and Python come last, because they install compilers and libraries.
 use_packages() {
     mkdir "$root/debs" "$root/try"
     cp "$1"/*.deb "$root/debs"
@@ -136,7 +136,7 @@ if [ "${1-}" = --inside ]; then
     exit 0
 fi
 
-# ---- Outside: what is needed, a folder, and its end ----------------------------------------------
+# ---- Outside: requirements, the folder, and its removal -------------------------------------------
 
 keep= debs=
 [ "${1-}" != --keep ] || { keep=1 && shift; }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The program with everything that it needs to run and nothing else, as a folder that is the whole of a
-# container image: see examples/Dockerfile. Prints the size of the folder.
+# Copy the program and everything that it needs to run into a folder, the content of a container image: see
+# examples/Dockerfile. Prints the size of the folder.
 #   tools/image.sh SIS FOLDER [MODEL...]     SIS: the program, e.g. build/sis; models go to FOLDER/models
 set -eu
 [ $# -ge 2 ] || {
@@ -18,8 +18,8 @@ chmod 1777 "$folder/tmp"
 cp "$sis" "$folder/bin/sis"
 ! command -v strip >/dev/null 2>&1 || strip "$folder/bin/sis"
 
-# Libraries where the loader looks for them first, those that are loaded when they are needed too (src/base/library.h); the
-# loader where the program says that it is.
+# Libraries go where the loader looks first, including those that are loaded when needed (src/base/library.h); the loader
+# goes to the path that the program names.
 needed() { ldd "$1" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }'; }
 PATH=$PATH:/sbin:/usr/sbin
 {

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Run a command with temporary files in memory, where the system has a folder for that which is large enough and
-# lets programs run; elsewhere they stay where they are. Tests write some 100,000 small files, and making one
-# takes five times as long on a disk.
+# Run a command with temporary files in memory, if the system has a large enough memory folder in which programs
+# may run; otherwise they stay on disk. Tests write about 100,000 small files, and creating one takes five times
+# as long on a disk.
 #   in-memory.sh COMMAND...
 fits() {
     [ "$(df -Pk "$1" 2>/dev/null | awk 'NR == 2 { print ($4 > 2000000) }')" = 1 ] || return 1

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Install the Debian packages that are missing. Nothing to do: silent and quick, no network.
+# Install the missing Debian packages. If none is missing, it is silent and needs no network.
 #   install-deps.sh [--check] [test|deep|python|mpi|deb]
-#       without a word: what the build needs; test: what `make test` needs; deep: what `make test-deep` needs;
+#       without an argument: what the build needs; test: what `make test` needs; deep: what `make test-deep` needs;
 #       python: what the Python package needs; mpi: what sis-mpi needs; deb: what `make deb` needs
 #       --check: install nothing; name what is missing and the command that installs it
-# It installs as root or by sudo without a password; otherwise it says what to run. Packages that only a part needs
+# It installs as root or by sudo without a password; otherwise it prints the command. Packages for single parts
 # (http: models, JPEG images, tokenizers, Python, wheels for other machines, libraries to compare with) are optional:
-# without them that part is not built, or its tests skip.
+# without them the part is not built, or its tests are skipped.
 set -u
 needed="gcc libc6-dev cmake pkg-config libjansson-dev libprotobuf-c-dev protobuf-c-compiler
     zlib1g-dev libpng-dev"
@@ -36,7 +36,7 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
     exit 1
 fi
 
-# The packages among these that are not installed.
+# Print the packages among these that are not installed.
 absent() {
     for p in "$@"; do
         case $(dpkg-query -W -f '${Status}' "$p" 2>/dev/null) in
@@ -52,7 +52,7 @@ missing_parts=$(absent $wanted)
 command="apt-get install --no-install-recommends$missing$missing_parts"
 [ "$(id -u)" = 0 ] || command="sudo $command"
 if [ -n "$check" ] || ! { [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; }; then
-    [ -n "$missing" ] || exit 0 # what is left out, CMake or the tests say
+    [ -n "$missing" ] || exit 0 # CMake or the tests report optional parts that are left out
     echo "Missing packages:$missing" >&2
     echo "Install them with: $command" >&2
     exit 1

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Install llama.cpp's runtime into BUILD/llm with npm, for the tests with the label llm. It is never linked. The tests also
-# need the model stories260K.gguf (tests/llm/run.py says where). Fails quietly (exit 1, one line) where npm or the network is missing.
+# need the model stories260K.gguf (tests/llm/run.py says where). Exits with 1 and one line without npm or network.
 #   install-llama.sh BUILD
 build=${1:-build}
 [ -z "${SIS_LLM-}" ] || exit 0

@@ -1,10 +1,10 @@
 #!/bin/sh
 # Install ONNX Runtime into BUILD/ort with npm: for `make bench`, the tests and SIS_ORT=BUILD/ort/libonnxruntime.so.1.
-# It is never linked. Fails quietly (exit 1, one line) where npm or the network is missing.
+# It is never linked. Exits with 1 and one line without npm or network.
 #   install-ort.sh BUILD
 build=${1:-build}
 
-# BUILD/ort/libonnxruntime.so.1: the library for this machine among those of the package.
+# BUILD/ort/libonnxruntime.so.1 is the package's library for this machine.
 link_library() {
     case $(uname -m) in
     x86_64 | amd64) machine=x64 ;;

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Build the documentation as a site with search, BUILD/site, by mkdocs.
 #   site.sh BUILD
-# mkdocs reads one folder, and the documents link to headers and examples outside of docs/. So what they link to
-# is copied into BUILD/site-source/pages with the same relative paths.
+# mkdocs reads one folder, but the documents link to headers and examples outside of docs/. So the linked files
+# are copied into BUILD/site-source/pages with the same relative paths.
 set -eu
 build=$1
 command -v mkdocs >/dev/null 2>&1 || {
@@ -20,7 +20,7 @@ grep -oh '](\.\./[^)#]*' docs/*.md | sed 's|^](\.\./||' | sort -u | while read -
     mkdir -p "$source/pages/$(dirname "$path")"
     cp -R "$path" "$source/pages/$path"
 done
-# mkdocs knows only the first word of "```sh run" and its like; the others are for the tests.
+# mkdocs understands only the first word of "```sh run" and similar; the others are for the tests.
 sed -i 's/^\(```[a-z][a-z]*\) .*/\1/' "$source"/pages/*.md "$source"/pages/docs/*.md
 mkdocs build --quiet --strict --config-file "$source/mkdocs.yml"
 mv "$source/site" "$build/site"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Which tests took longest in the last run of ctest?
+# Print the tests that took longest in the last run of ctest.
 #   slowest.sh BUILD [HOW-MANY]
 log=$1/Testing/Temporary/LastTest.log
 [ -f "$log" ] || exit 0
