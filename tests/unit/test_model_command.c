@@ -41,7 +41,7 @@ static void rows_become_scores(void **state) {
         "cmd:read -r l; echo '{\"outputs\":[7]}';" ANSWER("{\"outputs\":[1,2.5e-1,-3]}"), 10);
     assert_int_equal(sis_model_measure(&model, rows, 3), SIS_OK);
     assert_int_equal(model.n_outputs, 1);
-    assert_int_equal(sis_model_measure(&model, rows, 3), SIS_OK); /* known: nothing is asked */
+    assert_int_equal(sis_model_measure(&model, rows, 3), SIS_OK); /* no request */
     assert_int_equal(model.predict(model.ctx, rows, 3, 3, scores), SIS_OK);
     assert_true(scores[0] == 1 && scores[1] == 0.25 && scores[2] == -3);
     assert_int_equal(model.predict(model.ctx, rows, 0, 3, scores), SIS_OK);

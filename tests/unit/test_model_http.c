@@ -430,7 +430,7 @@ static void long_batches_are_split(void **state) {
         opt.timeout = k == 3 ? 1 : 20;
         assert_int_equal(sis_model_open(server_address("%s", cases[k].path), &opt, &model), SIS_OK);
         assert_int_equal(sis_model_measure(&model, many, WIDTH), SIS_OK);
-        for (int again = 0; again < 2; again++) /* the first may teach what the second does */
+        for (int again = 0; again < 2; again++) /* may adapt the request size */
             assert_int_equal(model.predict(model.ctx, many, n, WIDTH, scores), SIS_OK);
         double largest = scores[3 * n - 1]; /* of the last request */
         assert_true(largest <= cases[k].max);

@@ -352,8 +352,8 @@ static int try_model(const char *path, const json_t *run) {
     for (size_t i = 0; model.link && i < n * model.n_outputs; i++)
         scores[i] = model.link(scores[i]);
     free(
-        again); /* one model draws random numbers, one scales by the largest value of the batch, and of
-                    8-bit products ONNX Runtime saturates pairs of sums where the processor has no others */
+        again); /* one model draws random numbers, one scales by the largest value of the batch, and
+                    ONNX Runtime saturates pairs of 8-bit products on some processors */
     if (same && !strstr(path, "model_quant") && !(strstr(path, "model_int8") && saturates()) &&
         !was_recorded(run, scores, n * model.n_outputs))
         fail_msg("%s: other scores than recorded, the first %g", path, scores[0]);

@@ -116,7 +116,7 @@ static void truncated_files_are_errors(void **state) {
         size_t n;
         char *bytes = tiny_bytes(w, &n);
         for (size_t cut = 0; cut < n; cut += n / rounds(n)) {
-            char *copy = (char *)malloc(cut + 1); /* its own block, so that reading on is seen */
+            char *copy = (char *)malloc(cut + 1); /* its own block, to detect overreads */
             memcpy(copy, bytes, cut);
             try_bytes(copy, cut);
             free(copy);

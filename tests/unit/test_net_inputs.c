@@ -276,7 +276,7 @@ static void opened_models_take_constant_inputs(void **state) {
     assert_int_equal(sis_net_write(net, path), 0);
     sis_net_free(net);
     float seven = 7;
-    sis_net_tensor with = {.name = "b", .type = SIS_NET_FLOATS, .data = &seven}; /* fills it */
+    sis_net_tensor with = {.name = "b", .type = SIS_NET_FLOATS, .data = &seven}; /* fills b */
     sis_model_opt opt;
     sis_model_opt_init(&opt);
     opt.with = &with;

@@ -452,7 +452,7 @@ static void images_of_all_sizes_share_one_task(void **state) {
         sis_task_free(t);
     }
     assert_false(
-        sis_model_takes_shape(&model, (size_t[]){CHANNELS, 4, 9}, 3)); /* it is another's */
+        sis_model_takes_shape(&model, (size_t[]){CHANNELS, 4, 9}, 3)); /* of another row */
     sis_model_close(&model);
 }
 

@@ -32,7 +32,7 @@ typedef struct {
     int64_t lengths; /* sequence_lens; 0: none */
     int last_both;   /* the last layer is bidirectional */
     int twice;       /* LAST_H, and all time steps too */
-    int joined; /* LAST_H: last states of all layers, or both ways, are joined and picked from */
+    int joined; /* LAST_H: last states of all layers or directions, concatenated and selected */
 } shape;
 
 static int both(const shape *s) {
