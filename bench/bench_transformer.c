@@ -203,8 +203,7 @@ static int open_bench(const char *spec, const subject *s, bench *b) {
     sis_model_opt opt;
     sis__rng r;
     sis_model_opt_init(&opt);
-    opt.jobs =
-        cores > 1 ? 1 : sis__cores(); /* users of ONNX Runtime's threads; 1: one has all */
+    opt.jobs = cores > 1 ? 1 : sis__cores(); /* users of ONNX Runtime's threads; 1: one has all */
     sis__rng_init(&r, 3);
     *b = (bench){.length = s->length};
     b->rows = malloc(BATCH * s->length * sizeof *b->rows);

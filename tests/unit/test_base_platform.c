@@ -54,8 +54,7 @@ static const struct side *const sides[] = {&native, &portable};
 static void cores_are_counted(void **state) {
     (void)state;
     EACH_SIDE(s) assert_in_range((*s)->cores(), 1, 1 << 20);
-    assert_true(native.cores() <=
-                portable.cores()); /* this process may be bound to fewer */
+    assert_true(native.cores() <= portable.cores()); /* this process may be bound to fewer */
 }
 
 static void pipes_and_sockets_are_closed_by_exec(void **state) {

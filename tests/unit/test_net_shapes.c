@@ -451,8 +451,7 @@ static void images_of_all_sizes_share_one_task(void **state) {
         sis_example_release(&high);
         sis_task_free(t);
     }
-    assert_false(
-        sis_model_takes_shape(&model, (size_t[]){CHANNELS, 4, 9}, 3)); /* of another row */
+    assert_false(sis_model_takes_shape(&model, (size_t[]){CHANNELS, 4, 9}, 3)); /* of another row */
     sis_model_close(&model);
 }
 
