@@ -56,7 +56,8 @@ static int get_words(const sis_data *data, size_t i, sis_words *words) {
     const sis__example *x = &e->items[i];
     if (x->words == SIS__NONE)
         return sis_words_split(e->text.data + x->text, words);
-    return sis__words_given(e->text.data + x->text, e->ints + x->words, x->n_words, words);
+    const int *lengths = x->n_words ? e->ints + x->words : NULL; /* ints is NULL if no example has any */
+    return sis__words_given(e->text.data + x->text, lengths, x->n_words, words);
 }
 
 static int get_list(const sis_data *data, size_t i, double *out) {

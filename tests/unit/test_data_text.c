@@ -160,6 +160,16 @@ static void assert_no_words(const char *name, const char *content) {
     sis_data_free(data);
 }
 
+static void a_file_may_have_no_words(void **state) {
+    sis_words w = {0};
+    (void)state;
+    sis_data *data = open_as("a.jsonl", "{\"words\":[]}\n", NULL);
+    assert_int_equal(sis_data_words(data, 0, &w), 0);
+    assert_int_equal(w.n, 0);
+    sis_words_release(&w);
+    sis_data_free(data);
+}
+
 static void labels_stand_before_texts(void **state) {
     (void)state;
     static const struct {
@@ -446,6 +456,7 @@ int main(void) {
         cmocka_unit_test(text_is_split_like_keras_does),
         cmocka_unit_test(utf8_is_told_from_other_bytes),
         cmocka_unit_test(lines_are_texts),
+        cmocka_unit_test(a_file_may_have_no_words),
         cmocka_unit_test(labels_stand_before_texts),
         cmocka_unit_test(json_lines_are_read),
         cmocka_unit_test(bad_json_lines_are_said),
