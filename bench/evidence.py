@@ -42,7 +42,7 @@ CHECKS = {
     "zoo": ("Networks of other people that the engine loads give ONNX Runtime's recorded answers (models, loaded, equal).",
             "{build}/tests/unit_net net_zoo", r"^all +116 +(\d+) +\1$", 25),
     "networks": ("Walks on the paper's networks against ONNX Runtime.",
-                 "SIS_ORT=$PWD/{build}/ort/libonnxruntime.so.1 {build}/bench/bench_net --seconds 0.5", r"^text-lstm .*\dx", 30),
+                 "NODE_PATH=$PWD/{build}/ort/node_modules {build}/bench/bench_net --seconds 0.5", r"^text-lstm .*\dx", 30),
     "transformers": ("Walks on small transformer encoders against ONNX Runtime; scores agree, and orders with full passes.",
                      "SIS_ORT=$PWD/{build}/ort/libonnxruntime.so.1 {build}/bench/bench_transformer --seconds 0.5", r"\A(?![\s\S]*DIFFERENT)[\s\S]*^encoder-6 ", 30),
     "trees": ("Tree walks against XGBoost's own predictions.",
