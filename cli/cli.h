@@ -400,9 +400,9 @@ int cli_refuse_overwriting_input(const char *path);
 extern int cli_writes_nothing; /* this process writes no output, so nothing is checked */
 
 /* Copy the options that differ from their defaults from `given` to `base`. Both then share lists:
- * call cli_options_part() before releasing `base`. */
-int cli_options_lay_over(const cli_command *command, const void *given, void *base);
-void cli_options_part(const cli_command *command, const void *given, void *base);
+ * call cli_options_unshare() before releasing `base`. */
+int cli_options_merge(const cli_command *command, const void *given, void *base);
+void cli_options_unshare(const cli_command *command, const void *given, void *base);
 
 /* A new zeroed options struct of the command with its defaults, or NULL after an error line. */
 void *cli_options_new(const cli_command *command);

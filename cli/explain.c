@@ -176,7 +176,7 @@ static int take_record(cli_explaining *w, size_t i, sis_record *r, const char *l
                       .at = w->bytes,
                       .first = w->provenance && w->n_written == 0};
     int status = CLI_DONE;
-    w->unsettled |= w->n_written > 0 && i < w->last;
+    w->out_of_order |= w->n_written > 0 && i < w->last;
     w->last = i;
     count_record(w, sis_task_id(w->task, i, number), &r->collection);
     if (place.first || !line)
@@ -212,25 +212,25 @@ static int answer_lines(void *ctx, size_t k, int worker) {
     sis_record r;
     size_t i, n;
     (void)k, (void)worker;
-    while (sis__queue_next(w->things, &i, 1) > 0) {
+    while (sis__queue_next(w->queue, &i, 1) > 0) {
         char *line = NULL;
         int error = sis_task_explain(w->task, i, &r);
         if (error == SIS_OK)
             error = sis_record_format(&r, w->o->task.opt.answer.trace, &line, &n);
         if (error == SIS_OK)
-            error = sis__queue_answer(w->things, i, line, n);
+            error = sis__queue_answer(w->queue, i, line, n);
         free(line);
         if (error != SIS_OK) {
-            sis__queue_close(w->things);
+            sis__queue_close(w->queue);
             return error;
         }
     }
     return SIS_OK;
 }
 
-static int work(void *ctx, sis__queue *things) {
+static int work(void *ctx, sis__queue *queue) {
     cli_explaining *w = ctx;
-    w->things = things;
+    w->queue = queue;
     int jobs = w->jobs > 0 ? w->jobs : sis__cores();
     return sis__parallel(jobs, (size_t)jobs, answer_lines, w);
 }
@@ -274,10 +274,10 @@ static int resume(cli_explaining *w, char **provenance, size_t *keep) {
     free(w->todo);
     w->todo = old.todo;
     w->n_todo = old.n_todo;
-    w->unsettled |= old.out_of_order;
+    w->out_of_order |= old.out_of_order;
     *keep = old.bytes;
     if (old.bytes > 0 && old.other_rows)
-        w->provenance_anew = *provenance;
+        w->new_provenance = *provenance;
     else if (old.bytes > 0)
         free(*provenance);
     *provenance = old.bytes > 0 ? NULL : *provenance;
@@ -443,10 +443,10 @@ static int explain(cli_explaining *w) {
     status = explain_all(w);
     if (status == CLI_FAILED && w->o->output && !w->broken)
         cli_note(0, "the records found so far are in %s; use --resume to continue", w->o->output);
-    if (status == CLI_DONE && (w->unsettled || w->provenance_anew))
+    if (status == CLI_DONE && (w->out_of_order || w->new_provenance))
         status =
             cli_fail(w->lines.n ? sis_lines_sort_in_place(&w->lines, w->o->output, w->provenance)
-                                : sis_lines_sort_file(w->o->output, w->provenance_anew));
+                                : sis_lines_sort_file(w->o->output, w->new_provenance));
     status = cli_output_close(&w->out, status); /* after sorting: closing releases the lock */
     cli_interrupt_names(NULL);
     if (status == CLI_DONE)
@@ -500,7 +500,7 @@ static int run(const void *p, const cli_list *args) {
         status = o->dry_run ? estimate(&w) : sis__leads() ? explain(&w) : serve(&w);
     free(w.todo);
     free(w.provenance);
-    free(w.provenance_anew);
+    free(w.new_provenance);
     sis_lines_release(&w.lines);
     sis_task_free(w.task);
     return status;

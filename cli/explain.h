@@ -36,21 +36,21 @@ typedef struct cli_explaining {
     const cli_explain_options *o;
     sis_task *task;
     cli_output out;
-    char *provenance;      /* for the first record; NULL: the file has it already */
-    char *provenance_anew; /* replaces the provenance of a file made with other --rows; else NULL */
-    sis_lines lines;       /* positions of the lines in the file, for sorting */
-    long long bytes;       /* bytes written so far */
-    sis__queue *things;    /* several processes: work left to do */
+    char *provenance;     /* for the first record; NULL: the file has it already */
+    char *new_provenance; /* replaces the provenance of a file made with other --rows; else NULL */
+    sis_lines lines;      /* positions of the lines in the file, for sorting */
+    long long bytes;      /* bytes written so far */
+    sis__queue *queue;    /* several processes: work left to do */
     int jobs;
     cli_progress bar;
     size_t *todo; /* (n_todo) examples to explain, ascending */
     size_t n_todo;
     size_t n_written, last; /* records so far; the example of the last one */
     cli_counted found;
-    double deadline;           /* when the run ends, in seconds; 0: never */
-    int late;                  /* the deadline has passed */
-    int unsettled;             /* the records in the file are out of order */
-    int broken;                /* writing failed, and the error was printed */
+    double deadline;  /* when the run ends, in seconds; 0: never */
+    int late;         /* the deadline has passed */
+    int out_of_order; /* the records in the file are out of order */
+    int broken;       /* writing failed, and the error was printed */
 } cli_explaining;
 
 #endif

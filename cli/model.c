@@ -173,16 +173,16 @@ static int watch(void *ctx, const sis_progress *p) {
 }
 
 /* Seconds of a backward selection by the walk whose progress t watches: measured, or extrapolated
- * from its first masked copies if it was stopped (*reckoned). */
+ * from its first masked copies if it was stopped (*extrapolated). */
 static int time_selection(sis_walk *w, const sis_opt *opt, trial *t, double copies, double *took,
-                          int *reckoned) {
+                          int *extrapolated) {
     sis_trace trace = {0};
     t->start = sis__work_seconds();
     int error = sis_backselect(w, opt, &trace);
     *took = sis__work_seconds() - t->start;
     sis_trace_release(&trace);
-    *reckoned = error == SIS_E_CANCELLED;
-    if (!*reckoned)
+    *extrapolated = error == SIS_E_CANCELLED;
+    if (!*extrapolated)
         return error;
     *took *= copies / fmax(1, (double)t->copies);
     return SIS_OK;
@@ -193,13 +193,13 @@ static int print_cost(const sis_model *m, const sample *s, sis_walk *w, const si
                       trial *t) {
     double copies = (double)s->n_features * (double)(s->n_features + 1) / 2, took;
     double full = copies * time_passes(m, s->values, s->input.n_values);
-    int reckoned = 0, error = time_selection(w, opt, t, copies, &took, &reckoned);
+    int extrapolated = 0, error = time_selection(w, opt, t, copies, &took, &extrapolated);
     if (error == SIS_E_NAN)
         return not_timed();
     if (error)
         return cli_fail(error);
     char about[64] = "";
-    if (reckoned)
+    if (extrapolated)
         snprintf(about, sizeof about, "about (from its first %.2g %%) ",
                  100 * (double)t->copies / copies);
     printf("One backward selection over %zu features asks about %.0f masked copies: ",

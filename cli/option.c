@@ -418,7 +418,7 @@ int cli_option_given(const cli_command *command, const void *options, const cli_
     return given;
 }
 
-int cli_options_lay_over(const cli_command *command, const void *given, void *base) {
+int cli_options_merge(const cli_command *command, const void *given, void *base) {
     cli_cursor c = {.at = command->options};
     char *before = cli_options_new(command);
     if (!before)
@@ -437,7 +437,7 @@ int cli_options_lay_over(const cli_command *command, const void *given, void *ba
     return CLI_DONE;
 }
 
-void cli_options_part(const cli_command *command, const void *given, void *base) {
+void cli_options_unshare(const cli_command *command, const void *given, void *base) {
     cli_cursor c = {.at = command->options};
     for (const cli_option *o; (o = cli_next(&c));)
         if (o->kind == CLI_KIND_LIST &&

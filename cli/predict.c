@@ -38,7 +38,7 @@ enum { BLOCK = 1 << 16 }; /* maximum number of examples scored together */
 
 typedef struct {
     sis_task *task;
-    sis__queue *things;
+    sis__queue *queue;
     size_t block[BLOCK]; /* examples to score */
     cli_output out;
     int broken; /* writing failed, and the error was printed */
@@ -47,14 +47,14 @@ typedef struct {
 static int answer_scores(void *ctx, size_t k, const double *scores) {
     predicting *w = ctx;
     size_t bytes = sis_task_model(w->task)->n_outputs * sizeof *scores;
-    return sis__queue_answer(w->things, w->block[k], scores, bytes);
+    return sis__queue_answer(w->queue, w->block[k], scores, bytes);
 }
 
-static int work(void *ctx, sis__queue *things) {
+static int work(void *ctx, sis__queue *queue) {
     predicting *w = ctx;
     int error = SIS_OK;
-    w->things = things;
-    for (size_t n; error == SIS_OK && (n = sis__queue_next(things, w->block, BLOCK)) > 0;)
+    w->queue = queue;
+    for (size_t n; error == SIS_OK && (n = sis__queue_next(queue, w->block, BLOCK)) > 0;)
         error = sis_task_predict(w->task, w->block, n, answer_scores, w);
     return error;
 }

@@ -92,7 +92,7 @@ typedef struct {
     cli_where where;
 
     /* Work */
-    sis__queue *things;
+    sis__queue *queue;
     sis_record block[BLOCK]; /* (n_block) records to audit, all of one file */
     size_t number[BLOCK], n_block;
     const char *path; /* of the file of the block */
@@ -162,7 +162,7 @@ static int give(audit *a, size_t number, const record_header *b, const char *lin
     sis__buf_add(&answer, line, n);
     int error = sis__buf_error(&answer);
     if (error == SIS_OK)
-        error = sis__queue_answer(a->things, number, answer.data, answer.len);
+        error = sis__queue_answer(a->queue, number, answer.data, answer.len);
     sis__buf_release(&answer);
     return error;
 }
@@ -232,12 +232,12 @@ static int take_in(audit *a, size_t number) {
     return error == SIS_OK ? 1 : error;
 }
 
-static int work(void *ctx, sis__queue *things) {
+static int work(void *ctx, sis__queue *queue) {
     audit *a = ctx;
     size_t numbers[BLOCK], n;
     int found = 1;
-    a->things = things;
-    while (found > 0 && (n = sis__queue_next(things, numbers, BLOCK)) > 0) {
+    a->queue = queue;
+    while (found > 0 && (n = sis__queue_next(queue, numbers, BLOCK)) > 0) {
         for (size_t i = 0; found > 0 && i < n; i++)
             found = take_in(a, numbers[i]);
         int error = found >= 0 ? audit_block(a) : found;
@@ -462,14 +462,14 @@ static int verify_as_provenance(const verify_options *o, const cli_list *args) {
     if (status == CLI_DONE && provenance.n_command)
         status = parse_words(o, args->items[0], &provenance, base);
     if (status == CLI_DONE)
-        status = cli_options_lay_over(&cli_verify, o, base);
+        status = cli_options_merge(&cli_verify, o, base);
     if (status == CLI_DONE && (!base->task.opt.model.spec || !base->task.opt.examples.input))
         status = cli_usage("--model MODEL and --input FILE are missing, and %s does not name them",
                            args->items[0]);
     if (status == CLI_DONE)
         status = verify_all(base, args);
     if (base) {
-        cli_options_part(&cli_verify, o, base);
+        cli_options_unshare(&cli_verify, o, base);
         cli_release(&cli_verify, base, &none);
     }
     free(base);

@@ -17,15 +17,15 @@
 
 /* ---- Functions for the work ------------------------------------------------------------------ */
 
-static size_t next(sis__queue *t, size_t *things, size_t max) {
-    crew *c = (crew *)t;
+static size_t next(sis__queue *t, size_t *items, size_t max) {
+    pool *c = (pool *)t;
     size_t n = 0;
     pthread_mutex_lock(&c->lock);
-    while (c->n_things == 0 && !c->closed)
+    while (c->n_items == 0 && !c->closed)
         pthread_cond_wait(&c->more, &c->lock);
-    for (; n < max && c->n_things > 0; n++, c->n_things--)
-        things[n] = c->things[c->first++];
-    if (c->n_things == 0) {
+    for (; n < max && c->n_items > 0; n++, c->n_items--)
+        items[n] = c->items[c->first++];
+    if (c->n_items == 0) {
         c->first = 0;
         pthread_cond_signal(&c->done); /* for the thread that fetches more */
     }
@@ -35,7 +35,7 @@ static size_t next(sis__queue *t, size_t *things, size_t max) {
 
 static int answer(sis__queue *t, size_t thing, const void *bytes, size_t n) {
     static const char zeros[8];
-    crew *c = (crew *)t;
+    pool *c = (pool *)t;
     pthread_mutex_lock(&c->lock);
     sis__buf_add(&c->answers, &thing, sizeof thing);
     sis__buf_add(&c->answers, &n, sizeof n);
@@ -49,16 +49,16 @@ static int answer(sis__queue *t, size_t thing, const void *bytes, size_t n) {
 }
 
 static void close_queue(sis__queue *t) {
-    crew *c = (crew *)t;
+    pool *c = (pool *)t;
     pthread_mutex_lock(&c->lock);
     c->closed = 1;
-    c->n_things = c->first = 0;
+    c->n_items = c->first = 0;
     pthread_cond_broadcast(&c->more);
     pthread_mutex_unlock(&c->lock);
 }
 
 static void *run(void *ctx) {
-    crew *c = ctx;
+    pool *c = ctx;
     int error = c->work->work(c->work->ctx, &c->base);
     pthread_mutex_lock(&c->lock);
     c->error = error;
@@ -72,8 +72,8 @@ static void *run(void *ctx) {
 
 /* ---- Functions for the communicating thread -------------------------------------------------- */
 
-int crew_start(crew *c, const sis__work *w) {
-    *c = (crew){.base = {next, answer, close_queue}, .work = w};
+int pool_start(pool *c, const sis__work *w) {
+    *c = (pool){.base = {next, answer, close_queue}, .work = w};
     pthread_condattr_t steady;
     pthread_condattr_init(&steady);
     pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
@@ -87,12 +87,12 @@ int crew_start(crew *c, const sis__work *w) {
                : sis__fail(SIS_E_NOMEM, "cannot start a thread");
 }
 
-int crew_put(crew *c, const size_t *things, size_t n) {
+int pool_put(pool *c, const size_t *items, size_t n) {
     pthread_mutex_lock(&c->lock);
-    int error = sis__reserve(&c->things, &c->room, c->first + c->n_things + n, sizeof *things);
+    int error = sis__reserve(&c->items, &c->room, c->first + c->n_items + n, sizeof *items);
     if (error == SIS_OK && !c->closed) {
-        memcpy(c->things + c->first + c->n_things, things, n * sizeof *things);
-        c->n_things += n;
+        memcpy(c->items + c->first + c->n_items, items, n * sizeof *items);
+        c->n_items += n;
         pthread_cond_broadcast(&c->more);
     }
     pthread_mutex_unlock(&c->lock);
@@ -108,7 +108,7 @@ static struct timespec from_now(double seconds) {
     return t;
 }
 
-size_t crew_take(crew *c, sis__buf *out, double seconds) {
+size_t pool_take(pool *c, sis__buf *out, double seconds) {
     struct timespec until = from_now(seconds);
     sis__buf_clear(out);
     pthread_mutex_lock(&c->lock);
@@ -123,14 +123,14 @@ size_t crew_take(crew *c, sis__buf *out, double seconds) {
     return n;
 }
 
-size_t crew_waiting(crew *c) {
+size_t pool_waiting(pool *c) {
     pthread_mutex_lock(&c->lock);
-    size_t n = c->n_things;
+    size_t n = c->n_items;
     pthread_mutex_unlock(&c->lock);
     return n;
 }
 
-int crew_failed(crew *c, char message[512]) {
+int pool_failed(pool *c, char message[512]) {
     pthread_mutex_lock(&c->lock);
     int error = c->finished ? c->error : SIS_OK;
     if (error != SIS_OK)
@@ -139,20 +139,20 @@ int crew_failed(crew *c, char message[512]) {
     return error;
 }
 
-void crew_end(crew *c) {
+void pool_end(pool *c) {
     pthread_mutex_lock(&c->lock);
     c->closed = 1;
     pthread_cond_broadcast(&c->more);
     pthread_mutex_unlock(&c->lock);
     pthread_join(c->thread, NULL);
-    free(c->things);
+    free(c->items);
     sis__buf_release(&c->answers);
     pthread_cond_destroy(&c->done);
     pthread_cond_destroy(&c->more);
     pthread_mutex_destroy(&c->lock);
 }
 
-int crew_each(const char *bytes, size_t n,
+int pool_each(const char *bytes, size_t n,
               int (*take)(void *ctx, size_t thing, const void *bytes, size_t n), void *ctx) {
     int error = SIS_OK;
     for (size_t at = 0; error == SIS_OK && at < n;) {

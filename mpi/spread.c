@@ -125,11 +125,11 @@ static void send_failure(int code, const char *reason) {
 /* ---- Serving --------------------------------------------------------------------------------- */
 
 /* Handle messages of the leader. 1: continue, 0: finished. */
-static int obey(crew *c, sis__buf *room) {
+static int obey(pool *c, sis__buf *room) {
     MPI_Status status;
     int tag;
     while ((tag = receive(0, room, &status)) > 0 && tag == SIS_MPI_CHUNK) {
-        if (crew_put(c, (const size_t *)(const void *)room->data, room->len / sizeof(size_t)) != 0)
+        if (pool_put(c, (const size_t *)(const void *)room->data, room->len / sizeof(size_t)) != 0)
             tag = SIS_E_NOMEM;
         waits.times += idle_since > 0;
         waits.seconds += idle_since > 0 ? sis__seconds() - idle_since : 0;
@@ -142,12 +142,12 @@ static int obey(crew *c, sis__buf *room) {
 }
 
 /* Send finished answers, or sleep a little. */
-static void report(crew *c, sis__buf *answers, double *sent) {
+static void report(pool *c, sis__buf *answers, double *sent) {
     double gap = bundle_gap(), now = sis__seconds();
-    int waiting = crew_waiting(c) > 0;
+    int waiting = pool_waiting(c) > 0;
     if (waiting && now - *sent < gap) {
         nap(gap / 2 < 2 * NAP_SECONDS ? gap / 2 : 2 * NAP_SECONDS);
-    } else if (crew_take(c, answers, waiting ? 2 * NAP_SECONDS : NAP_SECONDS / 2) > 0) {
+    } else if (pool_take(c, answers, waiting ? 2 * NAP_SECONDS : NAP_SECONDS / 2) > 0) {
         send(answers->data, answers->len, 0, SIS_MPI_ANSWERS);
         *sent = sis__seconds();
         idle_since = waiting ? 0 : *sent;
@@ -155,11 +155,11 @@ static void report(crew *c, sis__buf *answers, double *sent) {
 }
 
 static int serve(const sis__work *w) {
-    crew c;
+    pool c;
     sis__buf room, answers;
     char message[512];
     double sent = 0;
-    int error = crew_start(&c, w), told = 0;
+    int error = pool_start(&c, w), told = 0;
     idle_since = 0;
     if (error != SIS_OK)
         return error;
@@ -171,12 +171,12 @@ static int serve(const sis__work *w) {
             nap(NAP_SECONDS);
         else
             report(&c, &answers, &sent);
-        error = told ? error : crew_failed(&c, message);
+        error = told ? error : pool_failed(&c, message);
         if (error != SIS_OK && !told)
             send_failure(error, message);
         told = error != SIS_OK;
     }
-    crew_end(&c);
+    pool_end(&c);
     sis__buf_release(&room);
     sis__buf_release(&answers);
     return over ? sis__fail(SIS_E_CANCELLED, "cancelled") : SIS_OK;
@@ -198,7 +198,7 @@ void mpi_spread_leave(const char *reason) {
 typedef struct {
     const sis__work *work;
     sis__reorder reorder;
-    crew own;
+    pool own;
     size_t given, answered;
     size_t jobs;  /* of all that serve */
     worker *from; /* whose answers are read */
@@ -216,17 +216,17 @@ static size_t wish(const lead *l, const worker *k, size_t *ahead) {
 }
 
 static int give(lead *l, int rank, size_t n) {
-    size_t things[MAX], left = l->work->n - l->given, count = 0;
+    size_t items[MAX], left = l->work->n - l->given, count = 0;
     worker *k = &workers[rank];
     n = n < MAX ? n : MAX;
     for (n = n < left ? n : left; count < n; count++, l->given++)
-        things[count] = l->work->which ? l->work->which[l->given] : l->given;
+        items[count] = l->work->which ? l->work->which[l->given] : l->given;
     if (k->has == 0 && k->done == 0)
         k->since = sis__seconds();
     k->has += n;
     timing.chunks++;
-    return rank == 0 ? crew_put(&l->own, things, n)
-                     : send(things, n * sizeof *things, rank, SIS_MPI_CHUNK);
+    return rank == 0 ? pool_put(&l->own, items, n)
+                     : send(items, n * sizeof *items, rank, SIS_MPI_CHUNK);
 }
 
 /* Send more items to a process with an idle thread or less than half of its waiting items. Called
@@ -261,7 +261,7 @@ static int take_answers(lead *l, int rank, const sis__buf *b) {
         from->done /= 2;
         from->since = now - seconds / 2;
     }
-    int error = crew_each(b->data, b->len, take_answer, l);
+    int error = pool_each(b->data, b->len, take_answer, l);
     return error == SIS_OK ? feed(l, rank) : error;
 }
 
@@ -302,8 +302,8 @@ static int hear(lead *l) {
 
 static int hear_own(lead *l, double seconds) {
     char message[512];
-    int failed = crew_failed(&l->own, message);
-    size_t n = crew_take(&l->own, &l->answers, seconds);
+    int failed = pool_failed(&l->own, message);
+    size_t n = pool_take(&l->own, &l->answers, seconds);
     int error = n > 0 ? take_answers(l, 0, &l->answers) : SIS_OK;
     if (error == SIS_OK && failed) {
         sis_error_set(message);
@@ -334,7 +334,7 @@ static void dismiss(lead *l, int error) {
             send(NULL, 0, r, SIS_MPI_END);
     if (error != SIS_OK && l->work->cancel)
         l->work->cancel(l->work->ctx);
-    crew_end(&l->own);
+    pool_end(&l->own);
     sis_error_set(said);
 }
 
@@ -347,7 +347,7 @@ static int lead_all(const sis__work *w) {
     sis__buf_init(&l.room);
     sis__buf_init(&l.answers);
     double began = sis__seconds(), busy = busy_seconds();
-    int error = crew_start(&l.own, w);
+    int error = pool_start(&l.own, w);
     if (error == SIS_OK) {
         error = lead_on(&l);
         dismiss(&l, error);

@@ -4,7 +4,7 @@
  *
  *     main.c        the program: start and end of leader and workers
  *     spread.c      distribution of work items and collection of answers
- *     crew.c        a worker process: items in, answers out, on its own threads
+ *     pool.c        a worker process: items in, answers out, on its own threads
  *     broadcast.c   files for processes without access to them
  *     cores.c       division of cores among processes
  *
@@ -37,44 +37,44 @@ enum {
     SIS_MPI_LEFT
 };
 
-/* ---- crew.c ---------------------------------------------------------------------------------- */
+/* ---- pool.c ---------------------------------------------------------------------------------- */
 
 /* A thread that runs the command's work. The communicating thread puts items in and takes answers
  * out. */
-typedef struct crew {
+typedef struct pool {
     sis__queue base;
     const sis__work *work;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t more, done; /* items; answers, or the end */
-    size_t *things;            /* (n_things) from first on */
-    size_t n_things, first, room;
+    size_t *items;             /* (n_items) from first on */
+    size_t n_items, first, room;
     sis__buf answers; /* each: item, length, bytes, padded to eight */
     size_t n_answers;
     int closed;   /* no more items will come */
     int finished; /* work has returned */
     int error;    /* what with */
     char message[512];
-} crew;
+} pool;
 
-int crew_start(crew *c, const sis__work *w);
-int crew_put(crew *c, const size_t *things, size_t n);
+int pool_start(pool *c, const sis__work *w);
+int pool_put(pool *c, const size_t *items, size_t n);
 
 /* Swap *out for the answers so far and return their number; waits at most `seconds` for the
  * first. */
-size_t crew_take(crew *c, sis__buf *out, double seconds);
+size_t pool_take(pool *c, sis__buf *out, double seconds);
 
 /* The number of items not started yet. */
-size_t crew_waiting(crew *c);
+size_t pool_waiting(pool *c);
 
 /* Has work failed? Then *message is the reason. */
-int crew_failed(crew *c, char message[512]);
+int pool_failed(pool *c, char message[512]);
 
 /* No more items: wait until work has returned. */
-void crew_end(crew *c);
+void pool_end(pool *c);
 
 /* Call a function for each answer, in order. */
-int crew_each(const char *bytes, size_t n,
+int pool_each(const char *bytes, size_t n,
               int (*take)(void *ctx, size_t thing, const void *bytes, size_t n), void *ctx);
 
 /* ---- spread.c -------------------------------------------------------------------------------- */
