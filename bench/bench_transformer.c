@@ -2,7 +2,7 @@
  *
  * Speed of small encoders exported by PyTorch (bench/transformer.py): full passes, and walks whose
  * masked tokens stay in the sequence or leave it, compared with ONNX Runtime's best batch. One core
- * each, in processor seconds, by turns. --cores N gives N cores to each side: ONNX Runtime uses
+ * each, in processor seconds, alternating. --cores N gives N cores to each side: ONNX Runtime uses
  * them as threads of a session, we explain N texts at once, and seconds are those of the clock.
  *
  *     bench_transformer [--seconds S] [--cores N] [--folder MODELS] [NAME...]

@@ -2,7 +2,7 @@
  *
  * Masked copies a second on published models: by a backward selection as `sis explain` makes it, by
  * our full passes in batches, and by ONNX Runtime in its best batch, which has no more rows than a
- * step asks about. One core each, in processor seconds, by turns.
+ * step asks about. One core each, in processor seconds, alternating.
  *
  *     bench_zoo [--seconds S] [--folder ZOO] [NAME...]
  *

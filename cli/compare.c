@@ -131,7 +131,7 @@ const cli_command cli_compare = {
             {0}},
     .description =
         "Reads the results of sis explain for two models, or for two versions of one, and "
-        "reports\n\nhow often the models decide alike, for the examples (by id) in both "
+        "reports\n\nhow often the models make the same decision, for the examples (by id) in both "
         "files;\n\nhow each model scores the subsets of the other with everything else "
         "masked, and how often these are sufficient for its own threshold. Texts become "
         "token ids with the vocabulary of the scoring model. The mask is that of the results "

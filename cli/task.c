@@ -55,9 +55,9 @@ const cli_option cli_source_options[] = {
              "are copied into the results; other columns are ignored."},
     {"keep-columns", 0, "C,...", CLI_STRING(cli_task_opt, opt.examples.read.kept),
      "columns for groups and filters, not features", .from_results = CLI_VALUE_FROM_RESULTS,
-     .more = "The texts of these columns of a table are copied into the results, where --where and --by find "
-             "them: whether men and women are treated alike can be asked of a model that does not take "
-             "sex. The data set of --mask need not have these columns."},
+     .more = "Their texts are copied into the results, where --where and --by find them. For example, compare how "
+             "a model that does not take sex treats men and women. The data set of --mask need not have "
+             "these columns."},
     CLI_CATEGORICAL(
         cli_task_opt, categorical,
         .more =
