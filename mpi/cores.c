@@ -13,14 +13,14 @@
 #include "spread.h"
 
 /* The number of processes with the same cores as this one, and how many of them come before it. */
-static int count_alike(const cpu_set_t *all, int n, int me, int *before) {
-    int alike = 0;
+static int count_on_machine(const cpu_set_t *all, int n, int me, int *before) {
+    int neighbours = 0;
     for (int i = 0; i < n; i++)
         if (CPU_EQUAL(&all[i], &all[me])) {
             *before += i < me;
-            alike++;
+            neighbours++;
         }
-    return alike;
+    return neighbours;
 }
 
 /* The k-th of n parts of the cores. */
@@ -36,14 +36,14 @@ static void take_part(const cpu_set_t *all, int k, int n, cpu_set_t *part) {
 }
 
 static int share(const cpu_set_t *all, int n, int me, int pin) {
-    int before = 0, alike = count_alike(all, n, me, &before);
+    int before = 0, neighbours = count_on_machine(all, n, me, &before);
     int cores = CPU_COUNT(&all[me]);
     cpu_set_t part;
-    if (alike == 1)
+    if (neighbours == 1)
         return cores;
-    if (cores < alike)
+    if (cores < neighbours)
         return 1; /* more processes than cores: the system schedules them better */
-    take_part(&all[me], before, alike, &part);
+    take_part(&all[me], before, neighbours, &part);
     if (pin)
         sched_setaffinity(0, sizeof part, &part);
     return CPU_COUNT(&part);

@@ -262,17 +262,17 @@ int sis_line_remake(const char *line, size_t n, const char *provenance, char **o
 static int write_line(const sis_lines *l, size_t i, const char *provenance, FILE *file,
                       sis_lines_out *write, void *ctx) {
     const sis_line *line = &l->items[i];
-    char *text = SIS_NEW(char, line->length + 1), *anew = NULL;
+    char *text = SIS_NEW(char, line->length + 1), *remade = NULL;
     size_t n = line->length;
     int error = text ? SIS_OK : SIS_E_NOMEM;
     if (error == SIS_OK && pread(fileno(file), text, n, (off_t)line->at) != (ssize_t)n)
         error = sis__fail(SIS_E_IO, "cannot read %s again", l->paths[line->file]);
     if (error == SIS_OK && (i == 0 || line->first))
-        error = sis_line_remake(text, n, i == 0 ? provenance : NULL, &anew, &n);
+        error = sis_line_remake(text, n, i == 0 ? provenance : NULL, &remade, &n);
     if (error == SIS_OK)
-        error = write(ctx, anew ? anew : text, n);
+        error = write(ctx, remade ? remade : text, n);
     free(text);
-    free(anew);
+    free(remade);
     return error;
 }
 

@@ -232,12 +232,12 @@ static int by_key(const void *a, const void *b) {
 
 /* The numbers of a node whose sign is open: grouped if they read the same inputs, else the widest
  * first. */
-static keyed *open_numbers(const sis__bounds *b, size_t k, int anew, size_t *count) {
+static keyed *open_numbers(const sis__bounds *b, size_t k, int from_scratch, size_t *count) {
     const sis__circuit_node *n = &b->c->nodes[k];
     keyed *all = SIS_NEW(keyed, n->n);
     *count = 0;
     for (size_t i = 0; all && i < n->n; i++)
-        if (b->low[k][i] < 0 && b->high[k][i] > 0 && (anew || b->last.other[k][i])) {
+        if (b->low[k][i] < 0 && b->high[k][i] > 0 && (from_scratch || b->last.other[k][i])) {
             double place = b->local && n->start[i] < n->start[i + 1] ? n->read[n->start[i]] : 0;
             all[*count].key = b->local ? place : -fmin(-b->low[k][i], b->high[k][i]);
             all[(*count)++].number = i;
@@ -284,15 +284,15 @@ static void remember(sis__bounds *b, size_t k) {
 }
 
 /* Tighten the inputs of a ReLU whose sign is open. Without memory they stay as they are. */
-static void tighten(sis__bounds *b, size_t k, int anew) {
+static void tighten(sis__bounds *b, size_t k, int from_scratch) {
     size_t which[SIS__BOUNDS_LANES / 2], count;
     double max = b->work + MAX_TIGHT;
     if (!is_bent(b, k))
         return;
     b->local = is_local(b, k);
-    if (!anew)
+    if (!from_scratch)
         recall(b, k);
-    keyed *all = open_numbers(b, k, anew, &count);
+    keyed *all = open_numbers(b, k, from_scratch, &count);
     for (size_t i = 0; all && i < count && b->work < max;) {
         size_t n = 0;
         while (i < count && n < SIS__BOUNDS_LANES / 2)
@@ -301,7 +301,7 @@ static void tighten(sis__bounds *b, size_t k, int anew) {
     }
     free(all);
     b->local = 0;
-    if (!anew)
+    if (!from_scratch)
         remember(b, k);
 }
 

@@ -202,7 +202,7 @@ void sis_task_record(const sis_task *t, sis_example *e, const sis_rationale *fou
                       .question.n_outputs = t->model.n_outputs,
                       .question.below = t->opt.answer.search.below,
                       .question.threshold = t->threshold,
-                      .has_row = !t->alike, /* numbers of examples in a request are meaningless */
+                      .has_row = !t->derived, /* numbers of examples in a request are meaningless */
                       .row = e->row};
     if (output < t->outputs.n)
         r->question.target_label = t->outputs.labels[output];

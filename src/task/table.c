@@ -334,7 +334,7 @@ int sis__task_rows_begin(sis_task *t) {
         return SIS_OK;
     if (!sis__task_is_kind(data, "table") || !sis_data_names(data))
         return sis__fail(SIS_E_OPTION, "--rows-as needs a table (.csv, .tsv)");
-    if (t->alike)
+    if (t->derived)
         return check_form(r, data);
     int error = make_form(r, data);
     if (error == SIS_OK)

@@ -405,7 +405,7 @@ static int open_model(sis_task *t) {
 
 /* Settings for masks and texts change the model handle, so a shared one must not be used. */
 int sis__task_own_model(sis_task *t) {
-    return t->alike ? SIS_OK : sis__task_take_model(t);
+    return t->derived ? SIS_OK : sis__task_take_model(t);
 }
 
 int sis__task_take_model(sis_task *t) {
@@ -575,7 +575,7 @@ static int open_like(sis_task *t, const sis_task *like, const sis_data *data) {
     if (error != SIS_OK)
         return error;
     t->model = like->model;
-    t->alike = 1;
+    t->derived = 1;
     t->encoding = like->encoding;
     t->encoding.shared = 1;
     t->encoding.texts = 0;

@@ -210,7 +210,7 @@ struct sis_task {
     sis_model model;
     char name[256]; /* of the model in records */
     int own_model;  /* closed with the task */
-    int alike;      /* the model is that of the task from which this one is derived */
+    int derived;    /* the model is that of the task from which this one is derived */
     sis_model *
         others; /* (n_others) further handles for examples of other shapes */
     size_t n_others;

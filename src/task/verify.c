@@ -163,13 +163,13 @@ static const sis_model *model_of(const sis_task *t, const sis_record *r) {
 
 /* The number of records from the first on with the same decision and model handle. */
 static size_t count_alike(const sis_task *t, const sis_record *r, size_t n) {
-    size_t alike = 1;
-    while (alike < n && alike < BLOCK && r[alike].question.threshold == r[0].question.threshold &&
-           r[alike].question.below == r[0].question.below && same_guarantee(&r[alike], &r[0]) &&
-           same_text(r[alike].question.method, r[0].question.method) &&
-           model_of(t, &r[alike]) == model_of(t, r))
-        alike++;
-    return alike;
+    size_t count = 1;
+    while (count < n && count < BLOCK && r[count].question.threshold == r[0].question.threshold &&
+           r[count].question.below == r[0].question.below && same_guarantee(&r[count], &r[0]) &&
+           same_text(r[count].question.method, r[0].question.method) &&
+           model_of(t, &r[count]) == model_of(t, r))
+        count++;
+    return count;
 }
 
 /* Score the subsets of an example with new draws, as many as they were found with. The old draws

@@ -388,7 +388,7 @@ static size_t time_at(const sis__pass *a, size_t k) {
 }
 
 /* The number of times, in the order of this direction, after which all rows have the same state. */
-static size_t times_alike(const sis__pass *a) {
+static size_t common_times(const sis__pass *a) {
     size_t n = 0;
     if (!states_alike(a))
         return 0;
@@ -486,17 +486,17 @@ void sis__pass_run(sis__pass *a, sis__pass_step step) {
     head m = {0};
     if (a->p->batch == 0)
         return;
-    size_t alike = times_alike(a), known = 0;
+    size_t common = common_times(a), known = 0;
     a->rows = 1;
-    if (alike > 0 && head_find(a, &m))
-        known = recall(a, &m, alike);
-    run_times(a, step, &m, known, alike);
+    if (common > 0 && head_find(a, &m))
+        known = recall(a, &m, common);
+    run_times(a, step, &m, known, common);
     a->rows = a->p->batch;
-    if (alike > 0) {
+    if (common > 0) {
         spread_state(a, a->h);
         spread_state(a, a->c);
     }
-    run_times(a, step, &(head){0}, alike, a->p->times[a->d]);
+    run_times(a, step, &(head){0}, common, a->p->times[a->d]);
 }
 
 /* ---- Gradient ------------------------------------------------------------------------------ */

@@ -36,7 +36,7 @@ typedef enum sis__trait {
     SIS__MAPS_TEXTS   /* like MAPS, and accepts texts */
 } sis__trait;
 
-/* The kind of layer, for walks and proofs that treat a family alike, with the parameters it
+/* The kind of layer, for walks and proofs that treat a family in one way, with the parameters it
  * uses. */
 typedef enum sis__family {
     SIS__NO_FAMILY,

@@ -38,7 +38,7 @@ typedef struct {
     int *axes; /* (n_cuts) token axis of each */
     size_t n_cuts, width;
     int *feature, *token; /* (width) of each value of a row; token NEVER: none */
-    size_t *alike;        /* (width) number of values from here on with the same feature and
+    size_t *run;        /* (width) number of values from here on with the same feature and
                            * token */
     float *x, *z;         /* (width) each value with its feature present, and masked */
 } row_layout;
@@ -319,9 +319,9 @@ static int place_values(attention *a) {
         }
     }
     for (size_t i = a->row.width; i-- > 0;)
-        a->row.alike[i] = i + 1 < a->row.width && a->row.feature[i] == a->row.feature[i + 1] &&
+        a->row.run[i] = i + 1 < a->row.width && a->row.feature[i] == a->row.feature[i + 1] &&
                                   a->row.token[i] == a->row.token[i + 1]
-                              ? a->row.alike[i + 1] + 1
+                              ? a->row.run[i + 1] + 1
                               : 1;
     return SIS_OK;
 }
@@ -391,7 +391,7 @@ static void lay_out(attention *a) {
     memset(a->now.start, 0, (n + 1) * sizeof *a->now.start);
     for (size_t i = 0, some; i < a->row.width; i += some) {
         int f = a->row.feature[i];
-        some = a->row.alike[i];
+        some = a->row.run[i];
         if (a->row.token[i] >= 0 && a->tokens.gone[a->row.token[i]])
             continue;
         memcpy(a->now.base + now, (f >= 0 && a->now.masked[f] ? a->row.z : a->row.x) + i,
@@ -404,7 +404,7 @@ static void lay_out(attention *a) {
         a->now.start[j + 1] += a->now.start[j];
     for (size_t i = 0, some; i < a->row.width; i += some) {
         int f = a->row.feature[i];
-        some = a->row.alike[i];
+        some = a->row.run[i];
         if (a->row.token[i] >= 0 && a->tokens.gone[a->row.token[i]])
             continue;
         for (size_t e = 0; f >= 0 && e < some; e++)
@@ -676,7 +676,7 @@ static int make_room(attention *a) {
     sis__arena *memory = &a->instance.memory;
     a->row.feature = SIS_ARENA_RAW(memory, int, w);
     a->row.token = SIS_ARENA_RAW(memory, int, w);
-    a->row.alike = SIS_ARENA_RAW(memory, size_t, w);
+    a->row.run = SIS_ARENA_RAW(memory, size_t, w);
     a->row.x = SIS_ARENA_RAW(memory, float, w);
     a->row.z = SIS_ARENA_RAW(memory, float, w);
     a->now.base = SIS_ARENA_RAW(memory, float, w);
