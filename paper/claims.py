@@ -434,6 +434,16 @@ def whole(out, part, spent):
     return total
 
 
+def sizes(out):
+    """Which examples each part used: "all", "1 in N" or "a quick run" -> the parts."""
+    found = {}
+    for part in sorted(os.listdir(out)):
+        path = os.path.join(out, part, "size.txt")
+        if os.path.exists(path):
+            found.setdefault(open(path).read().strip(), []).append(part)
+    return found
+
+
 def lines_of(rows, out, quick):
     yield "# The paper's claims on our models and data"
     yield ""
@@ -441,6 +451,10 @@ def lines_of(rows, out, quick):
     said = ((v, sum(r["verdict"] == v for r in rows)) for v in (HOLDS, FAILS, UNTESTED, UNRUN))
     counts = ", ".join("%d %s" % (n, v if n == 1 else many.get(v, v)) for v, n in said if n or v != UNRUN)
     yield "%d claims: %s. %s" % (len(rows), counts, "A quick run: fewer examples than a full one." if quick else "")
+    used = sizes(out)
+    if used and not quick:
+        yield ""
+        yield "Examples, of those of a full run: " + "; ".join("%s: %s" % (size, ", ".join(parts)) for size, parts in used.items()) + "."
     yield ""
     yield "| in the paper | claim | paper | ours | holds if | |"
     yield "|---|---|---|---|---|---|"
@@ -453,7 +467,7 @@ def lines_of(rows, out, quick):
     yield ""
     yield "Minutes of processor time (by the clock): " + ", ".join("%s %.1f (%.1f)" % (k, v / 60, c / 60) for k, (v, c) in spent.items()) + \
         "; %.1f (%.1f) in all." % tuple(sum(x[i] for x in spent.values()) / 60 for i in (0, 1))
-    if quick:
+    if quick or set(used) - {"all"}:
         yield ""
         yield "A full run, computed from the steps of this one (OUT/PART/steps.tsv), in hours of one core: " + \
             ", ".join("%s %.1f" % (k, v / 3600) for k, v in full.items()) + "; %.1f in all." % (sum(full.values()) / 3600)

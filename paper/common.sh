@@ -1,16 +1,17 @@
 # common.sh - functions shared by the experiment scripts, which source it.
 #
-#   NAME [--quick] [--data DIR] [--out DIR] [--jobs N] and the script's own options
+#   NAME [--quick] [--share N] [--data DIR] [--out DIR] [--jobs N] and the script's own options
 #
-# --quick uses fewer examples. The DIR of --data is the folder of sis data; results go into OUT (default:
+# --quick uses fewer examples and cheaper settings. --share N uses every N-th example of a full run, with the settings of
+# a full run. The DIR of --data is the folder of sis data; results go into OUT (default:
 # the folder NAME-results). $SIS is the program. The output is
 #
 #   OUT/report.html   everything in one page
 #   OUT/paper.md      figures and tables, numbered as in the paper
 #   OUT/figures/      the figures as files: figure-7.svg, ...
 #
-# and the results files behind them. An existing results file is continued, so a script can be stopped and
-# started again.
+# and the results files behind them. OUT/size.txt says which examples were used. An existing results file is continued, so
+# a script can be stopped and started again.
 set -eu
 sis=${SIS:-sis}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,14 +20,15 @@ data=${XDG_DATA_HOME:-${HOME:-.}/.local/share}/sis
 name=$(basename "$0")
 out=$name-results
 quick=
+share=
 jobs=
 usage() {
-    echo "usage: $name [--quick] [--data DIR] [--out DIR] [--jobs N]${takes:+$(printf ' [--%s X]' $takes)}" >&2
+    echo "usage: $name [--quick] [--share N] [--data DIR] [--out DIR] [--jobs N]${takes:+$(printf ' [--%s X]' $takes)}" >&2
     exit 2
 }
 while [ $# -gt 0 ]; do
     key=${1#--}
-    case " quick data out jobs ${takes-} " in
+    case " quick share data out jobs ${takes-} " in
     *" $key "*) ;;
     *) usage ;;
     esac
@@ -39,6 +41,9 @@ while [ $# -gt 0 ]; do
     fi
     shift
 done
+case ${share:=1} in
+*[!0-9]* | 0*) usage ;;
+esac
 mkdir -p "$out/figures"
 paper=$out/paper.md
 [ -e "$paper" ] || rm -f "$out/steps.tsv"
@@ -46,6 +51,22 @@ printf '# %s\n\nNumbers are those of the paper; S is its supplement.\n' "$name" 
 
 # some QUICK FULL: print QUICK with --quick, else FULL
 some() { if [ "$quick" ]; then echo "$1"; else echo "$2"; fi; }
+
+if [ "$quick" ]; then
+    echo "a quick run"
+elif [ "$share" -gt 1 ]; then
+    echo "1 in $share"
+else
+    echo "all"
+fi > "$out/size.txt"
+
+# first N: select the first N examples, of which a full run takes all and --share N every N-th
+first() {
+    if [ "$share" -gt 1 ]; then seq -s , 0 "$share" $(($1 - 1)); else echo "0:$1"; fi
+}
+
+# thin: of numbers separated by commas, print every N-th with --share N
+thin() { tr , '\n' | awk -v n="$share" 'NR % n == 1 || n == 1' | paste -s -d , -; }
 
 # spread FILE N: print the numbers of N rows (or all) spread evenly over a file with one row a line, gzipped or not
 spread() {
@@ -62,14 +83,14 @@ spread() {
 title() { printf '\n== %s\n' "$*"; }
 
 # timed STEP COMMAND...: run it, and add to OUT/steps.tsv: the step, its processor seconds, the factor of a full run
-more=1
+more=1 factor=1 # of a quick run, and with --share
 timed() {
     step=$1
     shift
     times > "$out/before.txt" # not in $( ), a subshell without children
     "$@"
     times > "$out/after.txt"
-    awk -v step="$step" -v more="$(some "$more" 1)" -F '[ms ]+' 'FNR == 2 { t = $1 * 60 + $2 + $3 * 60 + $4; s = t - s }
+    awk -v step="$step" -v more="$(some "$more" "$factor")" -F '[ms ]+' 'FNR == 2 { t = $1 * 60 + $2 + $3 * 60 + $4; s = t - s }
         END { printf "%s\t%.2f\t%.4g\n", step, s, more }' "$out/before.txt" "$out/after.txt" >> "$out/steps.tsv"
     rm "$out/before.txt" "$out/after.txt"
 }
@@ -81,7 +102,9 @@ ratio() { awk -v a="$1" -v b="$2" -v c="${3:-1}" 'BEGIN { printf "%.4g", a / b *
 explain() {
     results=$1
     shift
+    factor=$share
     timed "$(basename "$results" .jsonl)" "$sis" explain "$@" ${jobs:+--jobs "$jobs"} --output "$results" --resume
+    factor=1
 }
 
 # try COMMAND...: run it; if there are too few subsets or examples, print its message and continue
