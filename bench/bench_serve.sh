@@ -1,13 +1,9 @@
 #!/bin/sh
 # `sis serve` with each shipped model: time until it listens, explanations a second with 32 connections, and memory.
-# Needs wrk.
+# The load needs wrk.
 #   bench_serve.sh SIS SOURCE [SECONDS]
 set -u
 sis=$1 source=$2 seconds=${3:-10}
-command -v wrk >/dev/null 2>&1 || {
-    echo "skipped: needs wrk (Debian: wrk)"
-    exit 0
-}
 tmp=$(mktemp -d) || exit 1
 for model in "$source"/models/*.onnx; do # cold start: the best of three
     best=1000000
@@ -23,6 +19,11 @@ for model in "$source"/models/*.onnx; do # cold start: the best of three
     done
     printf '%-10s listens after %d.%d ms\n' "$(basename "$model" .onnx)" $((best / 10)) $((best % 10))
 done
+command -v wrk >/dev/null 2>&1 || {
+    echo "no load: needs wrk (Debian: wrk)"
+    rm -rf "$tmp"
+    exit 0
+}
 "$sis" serve --port 0 --queue 100 -m "$source/models/credit.onnx" -m "$source/models/imdb-cnn.onnx" 2>"$tmp/log" &
 server=$!
 trap 'kill $server 2>/dev/null; rm -rf "$tmp"' EXIT

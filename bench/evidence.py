@@ -5,12 +5,13 @@
     bench/evidence.py BUILD [NAME...]      measure all, or only these; sections of others stay as they are
     bench/evidence.py --list
 
-A section holds the claim, the command, the end of its output, the commit, the machine and the date. A command that fails
-or whose output lacks the expected figure leaves its section as it was, and the exit status is 1. Build first:
-`make tests && cmake --build build --target benches`; "kills" and "faults" also need `make test-deep LABEL=kills` and
-`LABEL=llm`. "peers" reads $PUBLISHED (the published sis.py) and $ANCHOR (a folder with the packages anchor and lime);
-"follow-up" and "claims" read the results of runs of hours from $OVER and $PAPER (folders of paper/overinterpretation.py
-and paper/all).
+A section holds the claim, the pages that make it, the command, the lines of its output that matter, the commit, the machine and
+the date. A command that fails or whose output lacks the expected figure leaves its section as it was, and the exit status is 1.
+Build first: `make tests && cmake --build build --target benches`; "kills" and "faults" also need `make test-deep LABEL=kills`
+and `LABEL=llm`, sections that name ONNX Runtime need `tools/install-ort.sh build`. Variables: $DATA is the folder of sis data
+(mnist), $XREASON the models of a published benchmark, $PUBLISHED the published sis.py, $ANCHOR a folder with the packages
+anchor and lime. "follow-up" and "claims" read the results of long runs from $OVER and $PAPER (folders of
+paper/overinterpretation.py and paper/all).
 """
 import argparse
 import datetime
@@ -21,56 +22,96 @@ import re
 import subprocess
 import sys
 
+LINES = 40  # of a section at most: a page is read
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "evidence.md"
 HEAD = """# Evidence
 
-`bench/evidence.py` writes this page; nobody types a figure here. Each section has a claim, the command that shows it, and the end of
-what the command printed. Commands run in the root of a checkout. Ratios come from one run, side by side; the load is that of the machine
-when the command began.
+`bench/evidence.py` writes this page; nobody types a figure here. Each section has a claim, the pages that make it, the command that
+shows it, and the lines of its output that matter. Commands run in the root of a checkout. Ratios come from one run, side by side;
+the load is that of the machine when the command began. Other pages may have figures of other runs and machines; they say which.
 """
 
-# name: (claim, command, what the output must contain, lines of it that are kept)
+# name: (claim, pages that make it, command, what the output must contain, which of its lines are kept)
+ALL = "."
 CHECKS = {
-    "tests": ("The fast tier runs every unit, command, document, example and Python test.",
-              "ctest --test-dir {build} -N -LE deep | tail -n 1", r"Total Tests: [1-9]\d\d", 1),
-    "lines": ("Size of the code, in lines.",
+    # the program as a whole
+    "tests": ("The fast tier runs every unit, command, document, example and Python test.", "README, CONTRIBUTING",
+              "ctest --test-dir {build} -N -LE deep | tail -n 1", r"Total Tests: [1-9]\d\d", ALL),
+    "lines": ("Size of the code, in lines.", "design.md",
               "for d in src/* cli include mpi python; do printf '%s ' $d; find $d -name '*.[ch]' -o -name '*.py' | xargs cat | wc -l; done",
-              r"src/net \d+\n(.*\n)*cli \d+", 40),
-    "walks": ("Walks give the order and the subsets of full passes: a million random networks and inputs.",
-              "{build}/tests/walk_cases 1000000", r"^1000000 cases .*no difference$", 1),
-    "zoo": ("Networks of other people that the engine loads give ONNX Runtime's recorded answers (models, loaded, equal).",
-            "{build}/tests/unit_net net_zoo", r"^all +116 +(\d+) +\1$", 25),
-    "networks": ("Walks on the paper's networks against ONNX Runtime.",
-                 "NODE_PATH=$PWD/{build}/ort/node_modules {build}/bench/bench_net --seconds 0.5", r"^text-lstm .*\dx", 30),
-    "transformers": ("Walks on small transformer encoders against ONNX Runtime; scores agree, and orders with full passes.",
-                     "SIS_ORT=$PWD/{build}/ort/libonnxruntime.so.1 {build}/bench/bench_transformer --seconds 0.5", r"\A(?![\s\S]*DIFFERENT)[\s\S]*^encoder-6 ", 30),
-    "trees": ("Tree walks against XGBoost's own predictions.",
-              "/usr/bin/python3 bench/bench_xgboost.py {build}/sis", r"columns", 12),
-    "proofs": ("Proved subsets of boosted trees beside the published sizes and times of XReason (AAAI 2022).",
-               "{build}/bench/bench_prove", r"mean size [\d.]+, published [\d.]+", 24),
-    "adversary": ("A search that shares no code with the program finds no counterexample to a proof about a network, and does find one "
-                  "to a false proof.",
-                  "ctest --test-dir {build} -R '^prove.adversary$' --verbose", r"100% tests passed", 12),
-    "peers": ("Beside the published implementation and Anchors, on the same rows. Anchors answer another question: they are not made to "
-              "keep the decision when everything else is masked.",
-              "PYTHONPATH={build}/python OMP_NUM_THREADS=1 /usr/bin/python3 -W ignore bench/peers.py --published \"$PUBLISHED\" "
-              "--anchor \"$ANCHOR\" --rows 10", r"^Anchors[\s\S]*collections equal: yes", 8),
-    "core": ("Overhead of the core against a plain loop that rebuilds every masked copy.",
-             "{build}/bench/bench_core", r"overhead: [\d.]+ %", 8),
-    "clusters": ("Clustering without a matrix of distances against clustering with one.",
-                 "{build}/bench/bench_analysis", r"\d+ times faster", 18),
-    "python": ("What the Python package costs and saves.",
-               "PYTHONPATH={build}/python OMP_NUM_THREADS=1 /usr/bin/python3 bench/bench_python.py", r"frame over array", 24),
-    "kills": ("A program that is killed at any moment leaves no wrong results file.",
-              "ctest --test-dir {build} -R '^cli.kills$' --verbose", r"100% tests passed", 8),
+              r"src/net \d+\n(.*\n)*cli \d+", ALL),
+    # what is guaranteed
+    "procedures": ("The library finds what a plain version of the paper's procedures finds; subsets suffice, are minimal and disjoint.",
+                   "README, algorithm.md", "{build}/tests/unit_core core_reference core_properties core_verify", r"^\[  PASSED  \]",
+                   r"^\[( +OK |  PASSED  )\]"),
+    "threads": ("The same input, options and seed give the same results, whatever the number of threads.", "README, algorithm.md",
+                "for j in 1 2 4; do {build}/sis explain --model models/credit.onnx --input examples/credit.csv --threshold 0.7 --jobs $j "
+                "--quiet --force --output {build}/threads.jsonl; sed 's/\"seconds\":[^,]*,//' {build}/threads.jsonl | sha256sum; done",
+                r"\A(\w{64}).*\n\1.*\n\1", ALL),
+    "walks": ("Walks give the order and the subsets of full passes: a million random networks and inputs.", "networks.md, CONTRIBUTING",
+              "{build}/tests/walk_cases 1000000", r"^1000000 cases .*no difference$", r"cases"),
+    "kills": ("A program that is killed at any moment leaves no wrong results file.", "scale.md, design.md",
+              "ctest --test-dir {build} -R '^cli.kills$' --verbose", r"100% tests passed", r"^\d+: (?!Test|Working|Environment| )"),
     "faults": ("A language model's address that refuses, fails and breaks off gives the same records; a second run asks nothing.",
-               "ctest --test-dir {build} -R '^llm.faults$' --verbose", r"100% tests passed", 8),
-    "follow-up": ("Carter et al., NeurIPS 2021: 5 % of the pixels, meaningless to people, are enough to decide and to learn.",
+               "llm.md, remote.md", "ctest --test-dir {build} -R '^llm.faults$' --verbose", r"100% tests passed",
+               r"^\d+: (?!Test|Working|Environment| )"),
+    # references: other people's programs
+    "zoo": ("Networks of other people that the engine loads give ONNX Runtime's recorded answers (models, loaded, equal).",
+            "results.md, networks.md", "{build}/tests/unit_net net_zoo", r"^all +116 +(\d+) +\1$", r" \d+ +\d+ +\d+$|^family"),
+    "elsewhere": ("The shipped models pass the checker of the ONNX project, and numpy gives their scores.", "models.md",
+                  "/usr/bin/python3 tests/models.py {build}/sis models/*.onnx", r"\d", ALL),
+    "distances": ("Clusters are those of scikit-learn's DBSCAN on the plain distances.", "clusters.md",
+                  "{build}/tests/unit_analysis analysis_cases && tests/sklearn.sh {build}/tests/unit_analysis", r"PASSED[\s\S]*PASSED", r" cases, "),
+    # speed
+    "networks": ("Walks on the paper's networks against ONNX Runtime.", "results.md, article.md",
+                 "NODE_PATH=$PWD/{build}/ort/node_modules {build}/bench/bench_net --seconds 0.5", r"^text-lstm .*\d", ALL),
+    "transformers": ("Walks on small transformer encoders against ONNX Runtime; scores agree, and orders with full passes.",
+                     "results.md, networks.md",
+                     "SIS_ORT=$PWD/{build}/ort/libonnxruntime.so.1 {build}/bench/bench_transformer --seconds 0.5",
+                     r"\A(?![\s\S]*DIFFERENT)[\s\S]*^encoder-6 ", ALL),
+    "growth": ("How the cost grows with size, depth and width, against ONNX Runtime and PyTorch.", "results.md, article.md",
+               "SIS_ORT=$PWD/{build}/ort/libonnxruntime.so.1 /usr/bin/python3 bench/growth.py {build} --seconds 0.45", r"^\|? *width.64", ALL),
+    "trees": ("Tree walks against XGBoost's own predictions.", "results.md, trees.md",
+              "/usr/bin/python3 bench/bench_xgboost.py {build}/sis", r"columns", ALL),
+    "core": ("Overhead of the core against a plain loop that rebuilds every masked copy.", "algorithm.md",
+             "{build}/bench/bench_core", r"overhead: [\d.]+ %", ALL),
+    "quick": ("The method quick asks for far fewer copies, and its subsets are a little larger.", "howto.md, methods.md, results.md",
+              "bench/quick.sh {build}/sis models/mnist-mlp.onnx \"$DATA/mnist/t10k-images-idx3-ubyte.gz\" --rows 0:10 --threshold 0.7",
+              r"quick", ALL),
+    "images": ("A ResNet on 224 x 224 x 3 images is explained down to pixels.", "results.md, images.md",
+               "/usr/bin/python3 bench/resnet.py {build}/sis", r"\d", ALL),
+    "clusters": ("Clustering without a matrix of distances against clustering with one.", "clusters.md",
+                 "{build}/bench/bench_analysis", r"\d+ times faster", ALL),
+    "memory": ("Memory that a walk keeps.", "networks.md",
+               "for m in models/*-*.onnx; do echo \"$m: $({build}/sis model $m | grep '^A walk keeps')\"; done", r"mnist-cnn.*MiB", ALL),
+    "serve": ("The server listens some milliseconds after its start.", "serve.md", "bench/bench_serve.sh {build}/sis . 2", r"listens after",
+              r"listens after"),
+    "training": ("Seconds of an epoch of the paper's networks.", "results.md", "{build}/bench/bench_train --seconds 1", r"mnist-cnn", ALL),
+    "many": ("What many processes cost rank 0, and the efficiency simulated from it.", "results.md, scale.md",
+             "/usr/bin/python3 bench/bench_scale.py {build} --parts 3", r"4,?096", ALL),
+    "python": ("What the Python package costs and saves.", "python.md",
+               "PYTHONPATH={build}/python OMP_NUM_THREADS=1 /usr/bin/python3 bench/bench_python.py", r"frame over array", ALL),
+    "peers": ("Beside the published implementation and Anchors, on the same rows. Anchors answer another question: they are not made to "
+              "keep the decision when everything else is masked.", "results.md",
+              "PYTHONPATH={build}/python OMP_NUM_THREADS=1 /usr/bin/python3 -W ignore bench/peers.py --published \"$PUBLISHED\" "
+              "--anchor \"$ANCHOR\" --rows 10", r"^Anchors[\s\S]*collections equal: yes", ALL),
+    # proofs
+    "proofs": ("Proved subsets of boosted trees beside the published sizes and times of XReason (AAAI 2022).", "results.md, guarantees.md",
+               "{build}/bench/bench_prove \"$XREASON\"", r"mean size [\d.]+, published [\d.]+", ALL),
+    "proofs-verified": ("The same from the command line; sis verify proves and attacks every record again.", "results.md",
+                        "bench/xreason.sh {build}/sis \"$XREASON\"", r"zoo", ALL),
+    "adversary": ("A search that shares no code with the program finds no counterexample to a proof about a network, and does find one "
+                  "to a false proof.", "results.md, guarantees.md",
+                  "ctest --test-dir {build} -R '^prove.adversary$' --verbose", r"100% tests passed", r"proofs, "),
+    "radius": ("The largest radius at which subsets proved for all values have less than half of the pixels.", "results.md",
+               "/usr/bin/python3 bench/radius.py {build}/sis models/mnist-mlp.onnx \"$DATA/mnist/t10k-images-idx3-ubyte.gz\"", r"ball:", ALL),
+    # the papers
+    "follow-up": ("Carter et al., NeurIPS 2021: 5 % of the pixels, meaningless to people, are enough to decide and to learn.", "results.md",
                   "paper/overinterpretation.py {build}/sis \"$OVER\" --train 10000 --test 2000 --epochs 12 --width 16 --images 60 "
-                  "> /dev/null && cat \"$OVER/overinterpretation.md\"", r"^\| 5 % subsets \|[\s\S]*^\| 0\.9 \|", 16),
-    "claims": ("The claims of the SIS paper, from the runs of `paper/all` that are done.",
-               "/usr/bin/python3 paper/claims.py \"$PAPER\"", r"^\|.*(holds|hold)", 60),
+                  "> /dev/null && cat \"$OVER/overinterpretation.md\"", r"^\| 5 % subsets \|[\s\S]*^\| 0\.9 \|", ALL),
+    "claims": ("The claims of the SIS paper, from the runs of `paper/all` that are done.", "claims.md, article.md",
+               "/usr/bin/python3 paper/claims.py \"$PAPER\"", r"^\d+ claims: \d+ hold", r"^\d+ claims|^Examples"),
 }
 
 
@@ -93,16 +134,20 @@ def git(*words):
 
 
 def measure(name, build):
-    claim, command, wanted, kept = CHECKS[name]
+    claim, pages, command, wanted, kept = CHECKS[name]
     where = machine()
-    command = command.format(build=build)
+    command = command.replace("{build}", build)
     run = subprocess.run(command, shell=True, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if run.returncode or not re.search(wanted, run.stdout, re.M):
         print(f"{name}: failed, status {run.returncode}\n{run.stdout[-2000:]}", file=sys.stderr)
         return None
-    output = "\n".join(line.rstrip().replace(f"{ROOT}/", "") for line in run.stdout.strip().splitlines()[-kept:])
+    lines = [re.sub(r"^\d+: ", "", line.rstrip().replace(f"{ROOT}/", "")) for line in run.stdout.strip().splitlines() if re.search(kept, line)]
+    if len(lines) > LINES:
+        print(f"{name}: {len(lines)} lines are too many for the page", file=sys.stderr)
+        return None
+    output = "\n".join(lines)
     commit = git("rev-parse", "--short", "HEAD") + ("-dirty" if git("status", "--porcelain", "--", ".", ":!docs/evidence.md") else "")
-    return (f"\n{claim}\n\n    {command}\n\n```text\n{output}\n```\n\nCommit {commit}, {datetime.date.today()}, {where}.\n\n")
+    return (f"\n{claim} Claimed in {pages}.\n\n    {command}\n\n```text\n{output}\n```\n\nCommit {commit}, {datetime.date.today()}, {where}.\n\n")
 
 
 def main():

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""claims.py OUT [--quick] - for each claim of the paper: its numbers, our numbers, and whether the claim holds.
+"""claims.py OUT [--quick] [--doc PAGE.md] - for each claim of the paper: its numbers, our numbers, and whether the claim holds.
 
 Reads the results of paper/all in OUT. A claim whose results are missing cannot be tested. Writes OUT/claims.md,
-OUT/claims.html and OUT/claims.json, and prints the first."""
+OUT/claims.html and OUT/claims.json, and prints the first; with --doc, also writes its table into PAGE, between the lines that
+name this file."""
 import csv
 import html
 import json
@@ -488,15 +489,27 @@ def page(rows, lines):
             "%s</html>\n") % (words[0], body, "".join("<p>%s</p>" % w for w in words[1:]))
 
 
-def main(out, quick):
+def put(page, lines):
+    """Replace what the page has between the lines that name this file."""
+    with open(page) as f:
+        text = f.read()
+    head, rest = text.split("<!-- paper/claims.py -->\n", 1)
+    tail = rest.split("<!-- end -->", 1)[1]
+    with open(page, "w") as f:
+        f.write(head + "<!-- paper/claims.py -->\n" + "\n".join(lines).strip() + "\n<!-- end -->" + tail)
+
+
+def main(out, quick, page_file=None):
     rows = judge(Runs(out))
     lines = list(lines_of(rows, out, quick))
     for name, text in (("claims.md", "\n".join(lines) + "\n"), ("claims.html", page(rows, lines)),
                        ("claims.json", json.dumps(rows, indent=1) + "\n")):
         with open(os.path.join(out, name), "w") as f:
             f.write(text)
+    if page_file:
+        put(page_file, lines[1:])
     print("\n".join(lines))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], "--quick" in sys.argv[2:])
+    main(sys.argv[1], "--quick" in sys.argv[2:], sys.argv[sys.argv.index("--doc") + 1] if "--doc" in sys.argv else None)

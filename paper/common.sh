@@ -83,14 +83,14 @@ spread() {
 title() { printf '\n== %s\n' "$*"; }
 
 # timed STEP COMMAND...: run it, and add to OUT/steps.tsv: the step, its processor seconds, the factor of a full run
-more=1 factor=1 # of a quick run, and with --share
+more=1 multiple=1 # of a quick run, and with --share
 timed() {
     step=$1
     shift
     times > "$out/before.txt" # not in $( ), a subshell without children
     "$@"
     times > "$out/after.txt"
-    awk -v step="$step" -v more="$(some "$more" "$factor")" -F '[ms ]+' 'FNR == 2 { t = $1 * 60 + $2 + $3 * 60 + $4; s = t - s }
+    awk -v step="$step" -v more="$(some "$more" "$multiple")" -F '[ms ]+' 'FNR == 2 { t = $1 * 60 + $2 + $3 * 60 + $4; s = t - s }
         END { printf "%s\t%.2f\t%.4g\n", step, s, more }' "$out/before.txt" "$out/after.txt" >> "$out/steps.tsv"
     rm "$out/before.txt" "$out/after.txt"
 }
@@ -102,9 +102,9 @@ ratio() { awk -v a="$1" -v b="$2" -v c="${3:-1}" 'BEGIN { printf "%.4g", a / b *
 explain() {
     results=$1
     shift
-    factor=$share
+    multiple=$share
     timed "$(basename "$results" .jsonl)" "$sis" explain "$@" ${jobs:+--jobs "$jobs"} --output "$results" --resume
-    factor=1
+    multiple=1
 }
 
 # try COMMAND...: run it; if there are too few subsets or examples, print its message and continue
