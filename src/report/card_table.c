@@ -24,7 +24,7 @@ static void add_name(sis__buf *b, const char *name) {
 typedef struct {
     const sis__report_example *e;
     const sis__population *among; /* NULL: too few records to compare with */
-    double max;                  /* largest attribution; 0: no attributions */
+    double max;                   /* largest attribution; 0: no attributions */
     int changed;                  /* subsets have values that lose the decision */
     const char *other;            /* heading of the masked or changed values; NULL: none */
 } columns;
@@ -93,7 +93,8 @@ static void add_values(sis__buf *b, const sis_record *r, const double *values, i
 static void add_spread(sis__buf *b, const columns *c, size_t feature, size_t v) {
     const sis_record *r = &c->e->record;
     const sis__numbers *all = &c->among->numbers[feature];
-    double min = all->items[0], max = all->items[all->n - 1], value = r->drawing.values[v], low, high;
+    double min = all->items[0], max = all->items[all->n - 1], value = r->drawing.values[v], low,
+           high;
     double below = 100 * sis__population_below(c->among, feature, value);
     double q[2] = {sis__numbers_quantile(all, 0.25), sis__numbers_quantile(all, 0.75)};
     double at[4] = {q[0], q[1], value, r->drawing.mask ? r->drawing.mask[v] : NAN};

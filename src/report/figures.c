@@ -43,47 +43,80 @@ typedef struct {
     const char *section; /* of the page: "spread", "histories"; NULL: only in files */
     size_t (*count)(const sis_report *report);
     sis__maker *make;
+    const char *name, *title, *x_label, *y_label;
 } family;
 
 static const family FAMILIES[] = {
-    {"overview", one, sis__make_features},
-    {"overview", one, sis__make_features_right},
-    {"overview", one, sis__make_positions},
-    {"overview", one, sis__make_places},
-    {"overview", one, sis__make_places_right},
-    {"spread", one, sis__make_scores},
-    {"spread", one, sis__make_decided},
-    {"spread", one, sis__make_sizes},
-    {"spread", one, sis__make_numbers},
-    {"spread", one, sis__make_size_boxes},
-    {"spread", one, sis__make_number_boxes},
-    {"spread", one, sis__make_score_size},
-    {"histories", one, sis__make_histories},
-    {"histories", one, sis__make_history_ends},
-    {"histories", one, sis__make_thresholds},
-    {NULL, one, sis__make_pictures},
-    {NULL, sets, sis__make_cluster_rows},
-    {NULL, clusters, sis__make_logo},
-    {NULL, one, sis__make_passages},
-    {"comparison", comparisons, sis__make_decisions},
-    {"comparison", comparisons, sis__make_cross_scores},
-    {"comparison", comparisons, sis__make_joint_shares},
-    {NULL, comparisons, sis__make_joint_rows},
-    {"methods", evaluations, sis__make_lengths},
-    {"methods", evaluations, sis__make_score_length},
-    {"methods", evaluations, sis__make_importance},
-    {"methods", evaluations, sis__make_sufficient},
-    {"methods", evaluations, sis__make_aopc_sufficiency},
-    {"methods", evaluations, sis__make_aopc_comprehensiveness},
-    {"methods", evaluations, sis__make_stability},
-    {"methods", evaluations, sis__make_token_f1},
-    {"methods", evaluations, sis__make_marked},
-    {"methods", evaluations, sis__make_quality},
-    {"methods", evaluations, sis__make_divergence},
-    {"methods", evaluations, sis__make_imputation},
-    {NULL, comparisons, sis__make_differences},
+    {"overview", one, sis__make_features, "features", "Features in subsets.",
+     "subsets with this feature", "values"},
+    {"overview", one, sis__make_features_right, "features-by-right",
+     "Features in the subsets of right and wrong decisions.", "subsets with this feature",
+     "values"},
+    {"overview", one, sis__make_positions, "positions", "Where chosen bases lie.",
+     "position in the sequence", "chosen bases"},
+    {"overview", one, sis__make_places, "places", "Where chosen pixels lie.", NULL, NULL},
+    {"overview", one, sis__make_places_right, "places-by-right", "Where chosen pixels lie.", NULL,
+     NULL},
+    {"spread", one, sis__make_scores, "scores", "Scores of the inputs.", "score of the input",
+     "examples"},
+    {"spread", one, sis__make_decided, "decided", "Decisions for each output.", "decided to be",
+     "examples"},
+    {"spread", one, sis__make_sizes, "sizes", "Sizes of subsets.", "features in a subset",
+     "subsets"},
+    {"spread", one, sis__make_numbers, "numbers", "Subsets per example.", "subsets of an example",
+     "examples"},
+    {"spread", one, sis__make_size_boxes, "sizes-by-group", "Sizes of subsets, side by side.", NULL,
+     "features in a subset"},
+    {"spread", one, sis__make_number_boxes, "numbers-by-group",
+     "Subsets per example, side by side.", NULL, "subsets of an example"},
+    {"spread", one, sis__make_score_size, "score-size", "Score of a subset alone against its size.",
+     "features in a subset", "score of the subset alone"},
+    {"histories", one, sis__make_histories, "histories", "Score as features are masked.",
+     "features masked (%)", "score of the remaining features"},
+    {"histories", one, sis__make_history_ends, "history-ends", "The last features.",
+     "features left", "score of the remaining features"},
+    {NULL, one, sis__make_pictures, "examples", "Pictures and their subsets.", NULL, NULL},
+    {NULL, sets, sis__make_cluster_rows, "clusters", "Clusters of subsets.", NULL, NULL},
+    {NULL, clusters, sis__make_logo, "logo", "", NULL, NULL},
+    {NULL, one, sis__make_passages, "passages", "Inputs with their subsets.", NULL, NULL},
+    {"comparison", comparisons, sis__make_decisions, "decisions", "Do they decide alike?",
+     "the models decide", "examples"},
+    {"comparison", comparisons, sis__make_cross_scores, "cross-scores",
+     "Are subsets of one model enough for the other?", "subsets", "score of a subset alone"},
+    {NULL, comparisons, sis__make_joint_rows, "joint-clusters",
+     "Clusters of the subsets of both models.", NULL, NULL},
+    {"methods", evaluations, sis__make_lengths, "lengths", "Length of rationales.", "method",
+     "features in a rationale"},
+    {"methods", evaluations, sis__make_score_length, "score-length",
+     "Score of a rationale alone against its length.", "features in a rationale",
+     "score of the rationale alone"},
+    {"methods", evaluations, sis__make_importance, "importance",
+     "Importance inside and outside of rationales.", "method", "median importance of a feature"},
+    {"methods", evaluations, sis__make_sufficient, "sufficient",
+     "How often rationales are sufficient.", "method", "sufficient (%)"},
+    {"methods", evaluations, sis__make_aopc_sufficiency, "aopc-sufficiency", "Sufficiency (AOPC).",
+     "method", "fall of the score"},
+    {"methods", evaluations, sis__make_aopc_comprehensiveness, "aopc-comprehensiveness",
+     "Comprehensiveness (AOPC).", "method", "fall of the score"},
+    {"methods", evaluations, sis__make_stability, "stability",
+     "Stability when other features are unmasked.", "method", "share that stays sufficient"},
+    {"methods", evaluations, sis__make_token_f1, "token-f1", "Token F1 against marks of people.",
+     "method", "token F1"},
+    {"methods", evaluations, sis__make_marked, "marked", "Agreement with people.", "method",
+     "share that a person marked"},
+    {"methods", evaluations, sis__make_quality, "quality",
+     "Agreement against the quality of the marks.", "share of a rationale that a person marked",
+     "score of the marked features minus score of all"},
+    {"methods", evaluations, sis__make_divergence, "divergence", "Divergence from the motif.",
+     "method", "divergence (nats)"},
+    {"methods", evaluations, sis__make_imputation, "imputation",
+     "Effect of masking one feature on the score.", "change of the score", "draws"},
+    {NULL, comparisons, sis__make_differences, "differences", "Where subsets differ most.", NULL,
+     NULL},
 };
 enum { N_FAMILIES = sizeof FAMILIES / sizeof *FAMILIES };
+
+/* ---- Drawings -------------------------------------------------------------------------------- */
 
 void sis__drawing_release(sis__drawing *d) {
     for (size_t k = 0; d->plot.series && k < d->plot.n; k++) {
@@ -109,37 +142,48 @@ void sis__drawing_release(sis__drawing *d) {
     *d = (sis__drawing){0};
 }
 
-void sis__drawing_begin(sis__drawing *d, const char *name, const char *title, const char *x,
-                        const char *y) {
-    snprintf(d->name, sizeof d->name, "%s", name);
-    snprintf(d->title, sizeof d->title, "%s", title);
-    d->width = 480;
-    d->height = 300;
-    d->plot.x_label = x;
-    d->plot.y_label = y;
-    sis__buf_init(&d->caption);
-}
-
-void sis__drawing_number(sis__drawing *d, size_t k) {
-    size_t n = strlen(d->name);
-    if (k > 0)
-        snprintf(d->name + n, sizeof d->name - n, "-%zu", k + 1);
-}
-
-int sis__drawing_series(sis__drawing *d, size_t series, size_t bars) {
+void sis__drawing_series(sis__drawing *d, size_t series, size_t bars) {
     d->names = sis__alloc(series + bars, sizeof *d->names);
     d->row_names = (const char **)sis__alloc(bars, sizeof *d->row_names);
     d->plot.series = SIS_NEW(sis__series, series);
-    if (!d->names || !d->row_names || !d->plot.series)
-        return SIS_E_NOMEM;
+    d->plot.bar_names = d->row_names;
+    if (!d->names || !d->row_names || !d->plot.series) {
+        d->error = SIS_E_NOMEM;
+        return;
+    }
     d->plot.n = series;
     d->plot.n_bars = bars;
-    d->plot.bar_names = d->row_names;
     for (size_t k = 0; k < series; k++)
         d->plot.series[k].name = d->names[k];
     for (size_t i = 0; i < bars; i++)
         d->row_names[i] = d->names[series + i];
-    return SIS_OK;
+}
+
+void sis__drawing_add(sis__drawing *d, sis__numbers *to, double v) {
+    if (!d->error && isfinite(v))
+        d->error = sis__numbers_add(to, v);
+}
+
+void sis__drawing_point(sis__drawing *d, sis__series *s, double x, double y) {
+    if (!isfinite(x) || !isfinite(y))
+        return;
+    sis__drawing_add(d, &s->x, x);
+    sis__drawing_add(d, &s->y, y);
+}
+
+/* Make number k of a family: 1, 0 if there is nothing to show, or a negative code. Logos have their
+ * own numbers. */
+static int make(const sis_report *report, const family *f, size_t k, size_t rows, sis__drawing *d) {
+    *d = (sis__drawing){.width = 480, .height = 300, .rows = rows};
+    d->plot.x_label = f->x_label;
+    d->plot.y_label = f->y_label;
+    snprintf(d->title, sizeof d->title, "%s", f->title);
+    int made = f->make(report, k, d);
+    if (!*d->name && k > 0)
+        snprintf(d->name, sizeof d->name, "%s-%zu", f->name, k + 1);
+    else if (!*d->name)
+        snprintf(d->name, sizeof d->name, "%s", f->name);
+    return d->error ? d->error : made;
 }
 
 static int draw(sis__pen *p, const sis__drawing *d) {
@@ -171,8 +215,8 @@ static int add_figure(sis__buf *b, const sis__drawing *d) {
 
 /* Make and add number k of a family; 1 if it is not empty. */
 static int add_made(sis__buf *b, const sis_report *report, const family *f, size_t k) {
-    sis__drawing d = {0};
-    int made = f->make(report, k, &d), code = made > 0 && !d.dull ? add_figure(b, &d) : made;
+    sis__drawing d;
+    int made = make(report, f, k, 0, &d), code = made > 0 && !d.dull ? add_figure(b, &d) : made;
     sis__drawing_release(&d);
     return code < 0 ? code : made;
 }
@@ -183,9 +227,16 @@ static int is_of(const family *f, const char *section) {
 
 int sis__page_figures(sis__buf *b, const sis_report *report, const char *section, size_t k) {
     int code = SIS_OK;
+    size_t before = b->len;
+    sis__buf_printf(b, "<div class=\"plots %s\">\n", section);
+    size_t empty = b->len;
     for (size_t m = 0; code >= 0 && m < N_FAMILIES; m++)
         if (is_of(&FAMILIES[m], section))
             code = add_made(b, report, &FAMILIES[m], k);
+    if (b->len == empty)
+        b->len = before;
+    else
+        sis__buf_str(b, "</div>\n");
     return code < 0 ? code : SIS_OK;
 }
 
@@ -272,8 +323,8 @@ int sis_report_figures(const sis_report *report, sis_figure_format format,
     int code = check_format(format);
     for (size_t m = 0; code == SIS_OK && m < N_FAMILIES; m++)
         for (size_t k = 0; code == SIS_OK && k < FAMILIES[m].count(report); k++) {
-            sis__drawing d = {0};
-            code = FAMILIES[m].make(report, k, &d);
+            sis__drawing d;
+            code = make(report, &FAMILIES[m], k, 0, &d);
             if (code > 0)
                 code = hand_over(&d, format, done, ctx);
             sis__drawing_release(&d);
@@ -281,14 +332,23 @@ int sis_report_figures(const sis_report *report, sis_figure_format format,
     return code;
 }
 
+enum { ROWS = 20 };
+
+/* The figures that show the counts of a summary; the first that is not empty is drawn. */
+static sis__maker *const SUMMARIES[] = {sis__make_features, sis__make_features_right,
+                                        sis__make_places, sis__make_places_right};
+
 int sis_report_summary(const sis_report *report, size_t rows, sis_figure_format format,
                        int (*done)(void *ctx, const sis_figure *figure), void *ctx) {
-    sis__drawing d = {0};
-    int code = check_format(format);
-    if (code == SIS_OK)
-        code = sis__make_summary(report, rows, &d);
-    if (code > 0)
-        code = hand_over(&d, format, done, ctx);
-    sis__drawing_release(&d);
+    int code = check_format(format), made = 0;
+    for (size_t i = 0; code == SIS_OK && !made && i < sizeof SUMMARIES / sizeof *SUMMARIES; i++)
+        for (size_t m = 0; !made && m < N_FAMILIES; m++) {
+            sis__drawing d;
+            if (FAMILIES[m].make != SUMMARIES[i])
+                continue;
+            made = make(report, &FAMILIES[m], 0, rows ? rows : ROWS, &d);
+            code = made > 0 ? hand_over(&d, format, done, ctx) : made;
+            sis__drawing_release(&d);
+        }
     return code;
 }

@@ -16,7 +16,9 @@ struct sis__drawing {
     char name[40], title[120];
     sis__buf caption; /* plain text: what is shown, and of how many */
     double width, height;
-    int dull; /* all values are equal: left out of the page */
+    size_t rows; /* features: at most so many; 0: as on the page */
+    int dull;    /* all values are equal: left out of the page */
+    int error;   /* the first failure; after it, the functions below do nothing */
     sis__plot plot;
     char (*names)[SIS__NAME_SIZE]; /* of the series, or of the rows of images */
     const char **row_names;
@@ -34,57 +36,71 @@ struct sis__drawing {
 
 void sis__drawing_release(sis__drawing *d);
 
-/* Set name, title, labels and the default size. For number k > 0 of a family the name ends in "-2",
- * ... */
-void sis__drawing_begin(sis__drawing *d, const char *name, const char *title, const char *x,
-                        const char *y);
-void sis__drawing_number(sis__drawing *d, size_t k);
-
 /* Allocate series and bars with names: d->plot.series[k].name and d->plot.bar_names[i] point to
- * d->names[k] and d->names[series + i]. */
-int sis__drawing_series(sis__drawing *d, size_t series, size_t bars);
+ * d->names[k] and d->names[series + i]. After a failure there are none. */
+void sis__drawing_series(sis__drawing *d, size_t series, size_t bars);
+
+/* Add a number to a series, or a point; those that are not finite are left out. */
+void sis__drawing_add(sis__drawing *d, sis__numbers *to, double v);
+void sis__drawing_point(sis__drawing *d, sis__series *s, double x, double y);
 
 /* Set d->shown: the first `max` suitable explained examples, each followed by those of the same id
  * in other results files. */
-int sis__drawing_choose(sis__drawing *d, const sis_report *report, size_t max,
-                        int (*wanted)(const sis__report_example *));
+void sis__drawing_choose(sis__drawing *d, const sis_report *report, size_t max,
+                         int (*wanted)(const sis__report_example *));
 
 /* "7: 9", id and decision. With several results files the file's name precedes; a differing label
  * follows: "after 7: 4 (9)". `size` is at least SIS__NAME_SIZE. */
 void sis__example_title(const sis_report *report, const sis__report_example *e, char *text,
                         size_t size);
 
-/* The plural ending: "%zu subset%s", n, sis__plural(n). */
-static inline const char *sis__plural(size_t n) {
-    return n == 1 ? "" : "s";
-}
-
 /* Begin the caption of a drawing of n examples: "The first 6 explained examples, by name and
  * decision.", or "One explained example, ...". */
 void sis__drawing_caption_first(sis__drawing *d, size_t n);
 
-/* Add the figures of a section of the page, number k of each family, as <figure> elements. */
+/* Add the figures of a section of the page, number k of each family, as <div class="plots SECTION">;
+ * nothing
+ * if there are none. */
 int sis__page_figures(sis__buf *b, const sis_report *report, const char *section, size_t k);
 
 /* Add the drawing as inline SVG in the colours of the page. */
 int sis__drawing_inline(sis__buf *b, const sis__drawing *d);
 
+/* ---- Groups of examples: figures_groups.c ---------------------------------------------------- */
+
+/* Maps an example to its series. BY_OUTPUT: the last group also has the other outputs if `others`. */
+typedef struct sis__groups {
+    enum { SIS__BY_NOTHING, SIS__BY_RUN, SIS__BY_OUTPUT, SIS__BY_RIGHT } by;
+    size_t n;
+    size_t outputs[SIS__GROUPS_MAX]; /* BY_OUTPUT: ascending */
+    int others;
+} sis__groups;
+
+/* By the outputs of the wanted examples: the first `max` (at most SIS__GROUPS_MAX) that occur; or,
+ * with 2 to `max` results files, by file. */
+sis__groups sis__outputs_find(const sis_report *report, size_t max,
+                              int (*wanted)(const sis__report_example *));
+sis__groups sis__groups_find(const sis_report *report, size_t max,
+                             int (*wanted)(const sis__report_example *));
+
+/* The group of an example, SIZE_MAX: none; its name, in SIS__NAME_SIZE bytes. */
+size_t sis__group_of(const sis__groups *g, const sis__report_example *e);
+void sis__group_name(const sis_report *report, const sis__groups *g, size_t k, char *name);
+
 /* ---- Makers: figures_*.c --------------------------------------------------------------------
  *
- * Each makes number k of its family: 1, 0 if there is nothing to show, or a negative code. */
+ * Each fills number k of its family, whose name, title and labels are set. Returns 1, or 0 if there
+ * is nothing to show; d->error has failures. */
 
 typedef int sis__maker(const sis_report *report, size_t k, sis__drawing *d);
 
 sis__maker sis__make_decided, sis__make_scores, sis__make_sizes, sis__make_numbers,
     sis__make_size_boxes, sis__make_number_boxes, sis__make_score_size, sis__make_histories,
-    sis__make_history_ends, sis__make_thresholds, sis__make_pictures, sis__make_passages;
+    sis__make_history_ends, sis__make_pictures, sis__make_passages;
 
 /* The content and the position of subsets: figures_features.c. */
 sis__maker sis__make_features, sis__make_features_right, sis__make_positions, sis__make_places,
     sis__make_places_right;
-
-/* The first of these that is not empty, with at most `rows` rows (0: the default). */
-int sis__make_summary(const sis_report *report, size_t rows, sis__drawing *d);
 
 /* For set k of clusters; for cluster k over all sets; for any one cluster. */
 sis__maker sis__make_cluster_rows, sis__make_logo;
@@ -94,8 +110,7 @@ int sis__make_cluster_logo(const sis_report *report, const sis__cluster *c, sis_
 int sis__make_match_logo(const sis__cluster *c, sis__drawing *d);
 
 /* For comparison k. */
-sis__maker sis__make_decisions, sis__make_cross_scores, sis__make_joint_shares,
-    sis__make_joint_rows, sis__make_differences;
+sis__maker sis__make_decisions, sis__make_cross_scores, sis__make_joint_rows, sis__make_differences;
 
 /* For evaluation k: figures_evaluate.c. */
 sis__maker sis__make_lengths, sis__make_score_length, sis__make_importance, sis__make_sufficient,
@@ -108,14 +123,7 @@ int sis__make_set_rows(const sis_report *report, const sis__clusters *set, sis__
 
 /* Rows of images: allocate them, then add each image to row d->pictures.rows. subset SIZE_MAX is
  * the original. */
-int sis__rows_make(sis__drawing *d, size_t rows, size_t columns);
-int sis__rows_add(sis__drawing *d, const sis__report_example *e, size_t subset, size_t column);
-
-/* ---- motif.c --------------------------------------------------------------------------------- */
-
-/* Count how often each base was chosen in each column, with members aligned to the medoid (or the
- * first member): *counts (n, 4). A masked base counts as a quarter of each base. n is 0 if no
- * member is a sequence. */
-int sis__motif_count(const sis_report *report, const sis__cluster *c, double **counts, size_t *n);
+void sis__rows_make(sis__drawing *d, size_t rows, size_t columns);
+void sis__rows_add(sis__drawing *d, const sis__report_example *e, size_t subset, size_t column);
 
 #endif

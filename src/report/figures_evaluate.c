@@ -6,17 +6,10 @@
 #include <stdio.h>
 
 #include "report/figures.h"
+#include "report/html.h"
 
 static size_t methods_shown(const sis_evaluation *e) {
     return e->n_methods < SIS__GROUPS_MAX ? e->n_methods : SIS__GROUPS_MAX;
-}
-
-/* Add the finite values of one measure of a method's rationales. */
-static int add_measured(sis__numbers *out, const sis_evaluated_method *m, int measure) {
-    int code = SIS_OK;
-    for (size_t j = 0; j < m->n && code == SIS_OK; j++)
-        code = sis__numbers_add_finite(out, &m->rationales[j].measures[measure], 1);
-    return code;
 }
 
 static size_t count_measured(const sis_evaluation *e, int measure) {
@@ -25,6 +18,10 @@ static size_t count_measured(const sis_evaluation *e, int measure) {
         for (size_t j = 0; j < e->methods[i].n; j++)
             n += (size_t)isfinite(e->methods[i].rationales[j].measures[measure]);
     return n;
+}
+
+static int is_below(const sis_evaluation *e) {
+    return e->n_examples && e->examples[0].below;
 }
 
 static void describe(const sis_evaluation *e, sis__drawing *d, const char *what) {
@@ -37,63 +34,50 @@ static void describe(const sis_evaluation *e, sis__drawing *d, const char *what)
                     what);
 }
 
-/* Add one measure as boxes, one per method. */
-static int add_boxes(const sis_evaluation *e, size_t k, sis__drawing *d, int measure) {
-    int code = sis__drawing_series(d, methods_shown(e), 0);
-    sis__drawing_number(d, k);
+/* Series k of the boxes: a measure of a method. */
+static void add_box(sis__drawing *d, size_t k, const sis_evaluated_method *m, int measure) {
+    for (size_t j = 0; k < d->plot.n && j < m->n; j++)
+        sis__drawing_add(d, &d->plot.series[k].x, m->rationales[j].measures[measure]);
+}
+
+/* One measure as boxes, one for each method. what_below: for decisions "<=", if different. */
+static int make_boxes(const sis_evaluation *e, sis__drawing *d, int measure, const char *what,
+                      const char *what_below) {
+    int below = what_below && is_below(e);
+    if (below)
+        d->plot.y_label = "rise of the score";
+    d->plot.whole = measure == SIS_MEASURE_LENGTH;
+    describe(e, d, below ? what_below : what);
+    sis__drawing_series(d, methods_shown(e), 0);
     d->chart = sis__plot_boxes;
     d->plot.violin = 1;
-    for (size_t i = 0; code == SIS_OK && i < d->plot.n; i++) {
+    for (size_t i = 0; i < d->plot.n; i++) {
         snprintf(d->names[i], SIS__NAME_SIZE, "%.24s", e->methods[i].name);
         d->plot.series[i].colour = sis__series_colour(i);
-        code = add_measured(&d->plot.series[i].x, &e->methods[i], measure);
+        add_box(d, i, &e->methods[i], measure);
     }
-    return code == SIS_OK ? 1 : code;
+    return count_measured(e, measure) > 0;
 }
 
-/* A figure that shows one measure. */
-typedef struct {
-    const char *name, *title, *y, *what;
-    const char *below; /* for decisions "<=", if different */
-} boxes;
-
-static int make_boxes(const sis_report *report, size_t k, sis__drawing *d, int measure,
-                      const boxes *b) {
-    const sis_evaluation *e = &report->evaluations[k];
-    if (count_measured(e, measure) == 0)
-        return 0;
-    int below = b->below && e->n_examples && e->examples[0].below;
-    sis__drawing_begin(d, b->name, b->title, "method", below ? "rise of the score" : b->y);
-    d->plot.whole = measure == SIS_MEASURE_LENGTH;
-    describe(e, d, below ? b->below : b->what);
-    return add_boxes(e, k, d, measure);
-}
-
-#define MAKE_BOXES(maker, measure, ...)                                                            \
+#define MAKE_BOXES(maker, measure, what, what_below)                                               \
     int sis__make_##maker(const sis_report *report, size_t k, sis__drawing *d) {                   \
-        static const boxes b = {__VA_ARGS__};                                                      \
-        return make_boxes(report, k, d, SIS_MEASURE_##measure, &b);                                \
+        return make_boxes(&report->evaluations[k], d, SIS_MEASURE_##measure, what, what_below);    \
     }
-MAKE_BOXES(lengths, LENGTH, "lengths", "Length of rationales.", "features in a rationale",
-           "Boxes reach from quartile to quartile, the line is the median.", NULL)
-MAKE_BOXES(marked, MARKED, "marked", "Agreement with people.", "share that a person marked",
-           "The share of the features of a rationale that a person marked.", NULL)
-MAKE_BOXES(divergence, DIVERGENCE, "divergence", "Divergence from the motif.", "divergence (nats)",
+MAKE_BOXES(lengths, LENGTH, "Boxes reach from quartile to quartile, the line is the median.", NULL)
+MAKE_BOXES(marked, MARKED, "The share of the features of a rationale that a person marked.", NULL)
+MAKE_BOXES(divergence, DIVERGENCE,
            "The smaller the divergence, the more similar are rationale and motif.", NULL)
-MAKE_BOXES(aopc_sufficiency, SUFFICIENCY, "aopc-sufficiency", "Sufficiency (AOPC).",
-           "fall of the score",
+MAKE_BOXES(aopc_sufficiency, SUFFICIENCY,
            "Fall of the score if only the first 1, 5, 10, 20 or 50 per cent of the ranking are "
            "left, mean of the five. Low is good.",
            "Rise of the score if only the first 1, 5, 10, 20 or 50 per cent of the ranking are "
            "left, mean of the five. Low is good.")
-MAKE_BOXES(aopc_comprehensiveness, COMPREHENSIVENESS, "aopc-comprehensiveness",
-           "Comprehensiveness (AOPC).", "fall of the score",
+MAKE_BOXES(aopc_comprehensiveness, COMPREHENSIVENESS,
            "Fall of the score if these features are masked. High is good.",
            "Rise of the score if these features are masked. High is good.")
-MAKE_BOXES(stability, STABLE, "stability", "Stability when other features are unmasked.",
-           "share that stays sufficient",
-           "1 to 50 per cent of all other features are unmasked at random.", NULL)
-MAKE_BOXES(token_f1, TOKEN_F1, "token-f1", "Token F1 against marks of people.", "token F1",
+MAKE_BOXES(stability, STABLE, "1 to 50 per cent of all other features are unmasked at random.",
+           NULL)
+MAKE_BOXES(token_f1, TOKEN_F1,
            "All features in the rationales of an example, compared with those that a person "
            "marked.",
            NULL)
@@ -109,33 +93,26 @@ static double qhs_of(const sis_evaluation *e, const sis_rated *r) {
     return r->example < e->n_examples ? e->examples[r->example].qhs : NAN;
 }
 
-/* One dot per rationale that has both numbers, one series per method. */
+/* One dot per rationale that has both numbers, one series per method; 0: none has the second. */
 static int make_dots(const sis_evaluation *e, sis__drawing *d, int x_measure,
                      double (*second)(const sis_evaluation *e, const sis_rated *r)) {
+    size_t measured = 0;
     d->chart = sis__plot_scatter;
-    int code = sis__drawing_series(d, methods_shown(e), 0);
-    for (size_t i = 0; code == SIS_OK && i < d->plot.n; i++) {
+    sis__drawing_series(d, methods_shown(e), 0);
+    for (size_t i = 0; i < d->plot.n; i++) {
         const sis_evaluated_method *m = &e->methods[i];
         snprintf(d->names[i], SIS__NAME_SIZE, "%.24s", m->name);
-        for (size_t j = 0; code == SIS_OK && j < m->n; j++) {
-            double x = m->rationales[j].measures[x_measure], y = second(e, &m->rationales[j]);
-            if (!isfinite(x) || !isfinite(y))
-                continue;
-            code = sis__numbers_add(&d->plot.series[i].x, x);
-            if (code == SIS_OK)
-                code = sis__numbers_add(&d->plot.series[i].y, y);
+        for (size_t j = 0; j < m->n; j++) {
+            double y = second(e, &m->rationales[j]);
+            sis__drawing_point(d, &d->plot.series[i], m->rationales[j].measures[x_measure], y);
+            measured += (size_t)isfinite(y);
         }
     }
-    return code == SIS_OK ? 1 : code;
+    return measured > 0;
 }
 
 int sis__make_score_length(const sis_report *report, size_t k, sis__drawing *d) {
     const sis_evaluation *e = &report->evaluations[k];
-    if (count_measured(e, SIS_MEASURE_SCORE) == 0)
-        return 0;
-    sis__drawing_begin(d, "score-length", "Score of a rationale alone against its length.",
-                       "features in a rationale", "score of the rationale alone");
-    sis__drawing_number(d, k);
     d->plot.whole = 1;
     describe(e, d, "Everything else is masked.");
     return make_dots(e, d, SIS_MEASURE_LENGTH, score_of);
@@ -143,69 +120,56 @@ int sis__make_score_length(const sis_report *report, size_t k, sis__drawing *d) 
 
 int sis__make_quality(const sis_report *report, size_t k, sis__drawing *d) {
     const sis_evaluation *e = &report->evaluations[k];
-    size_t measured = 0;
-    for (size_t i = 0; i < methods_shown(e); i++)
-        for (size_t j = 0; j < e->methods[i].n; j++)
-            measured += (size_t)isfinite(qhs_of(e, &e->methods[i].rationales[j]));
-    if (measured == 0 || count_measured(e, SIS_MEASURE_MARKED) == 0)
-        return 0;
-    sis__drawing_begin(d, "quality", "Agreement against the quality of the marks.",
-                       "share of a rationale that a person marked",
-                       "score of the marked features minus score of all");
-    sis__drawing_number(d, k);
     describe(e, d, "Near 0 (top), the marked features are enough for the model.");
-    return make_dots(e, d, SIS_MEASURE_MARKED, qhs_of);
+    return make_dots(e, d, SIS_MEASURE_MARKED, qhs_of) && count_measured(e, SIS_MEASURE_MARKED);
 }
 
 int sis__make_imputation(const sis_report *report, size_t k, sis__drawing *d) {
     static const char *const names[] = {"mask", "hot-deck value"};
     const sis_evaluation *e = &report->evaluations[k];
-    if (e->n_draws == 0)
-        return 0;
-    sis__drawing_begin(d, "imputation", "Effect of masking one feature on the score.",
-                       "change of the score", "draws");
-    sis__drawing_number(d, k);
+    const double *const changes[] = {e->by_mask, e->by_hotdeck};
     d->chart = sis__plot_histogram;
     sis__buf_printf(
         &d->caption,
         "%zu feature%s drawn at random, replaced by the mask and by a value from another "
         "example.",
         e->n_draws, sis__plural(e->n_draws));
-    int code = sis__drawing_series(d, 2, 0);
-    for (size_t i = 0; code == SIS_OK && i < 2; i++) {
+    sis__drawing_series(d, 2, 0);
+    for (size_t i = 0; i < d->plot.n; i++) {
         snprintf(d->names[i], SIS__NAME_SIZE, "%s", names[i]);
-        code = sis__numbers_add_finite(&d->plot.series[i].x, i ? e->by_hotdeck : e->by_mask,
-                                       e->n_draws);
+        for (size_t j = 0; j < e->n_draws; j++)
+            sis__drawing_add(d, &d->plot.series[i].x, changes[i][j]);
     }
-    return code == SIS_OK ? 1 : code;
+    return e->n_draws > 0;
 }
 
 int sis__make_importance(const sis_report *report, size_t k, sis__drawing *d) {
     const sis_evaluation *e = &report->evaluations[k];
-    if (count_measured(e, SIS_MEASURE_INSIDE) == 0)
-        return 0;
-    sis__drawing_begin(d, "importance", "Importance inside and outside of rationales.", "method",
-                       "median importance of a feature");
-    sis__drawing_number(d, k);
     d->chart = sis__plot_boxes;
-    describe(
-        e, d,
-        e->n_examples && e->examples[0].below
-            ? "The importance of a feature is the rise of the score if only this feature is "
-              "masked. The figure shows medians over the features inside a rationale and over all "
-              "others."
-            : "The importance of a feature is the fall of the score if only this feature is "
-              "masked. The figure shows medians over the features inside a rationale and over all "
-              "others.");
-    int code = sis__drawing_series(d, 2 * methods_shown(e), 0);
-    for (size_t i = 0; code == SIS_OK && i < d->plot.n; i++) {
+    describe(e, d,
+             is_below(e) ? "The importance of a feature is the rise of the score if only this "
+                           "feature is masked. The figure shows medians over the features inside a "
+                           "rationale and over all others."
+                         : "The importance of a feature is the fall of the score if only this "
+                           "feature is masked. The figure shows medians over the features inside a "
+                           "rationale and over all others.");
+    sis__drawing_series(d, 2 * methods_shown(e), 0);
+    for (size_t i = 0; i < d->plot.n; i++) {
         snprintf(d->names[i], SIS__NAME_SIZE, "%.12s %s", e->methods[i / 2].name,
                  i % 2 ? "out" : "in");
         d->plot.series[i].colour = sis__series_colour(i % 2);
-        code = add_measured(&d->plot.series[i].x, &e->methods[i / 2],
-                            i % 2 ? SIS_MEASURE_OUTSIDE : SIS_MEASURE_INSIDE);
+        add_box(d, i, &e->methods[i / 2], i % 2 ? SIS_MEASURE_OUTSIDE : SIS_MEASURE_INSIDE);
     }
-    return code == SIS_OK ? 1 : code;
+    return count_measured(e, SIS_MEASURE_INSIDE) > 0;
+}
+
+/* The mean of a measure over a method's rationales, in per cent; 0: not measured. */
+static double mean_percent(const sis_evaluated_method *m, int measure) {
+    double sum = 0, n = 0;
+    for (size_t j = 0; j < m->n; j++)
+        if (isfinite(m->rationales[j].measures[measure]))
+            sum += m->rationales[j].measures[measure], n++;
+    return n > 0 ? 100 * sum / n : 0;
 }
 
 int sis__make_sufficient(const sis_report *report, size_t k, sis__drawing *d) {
@@ -214,29 +178,18 @@ int sis__make_sufficient(const sis_report *report, size_t k, sis__drawing *d) {
     static const sis_measure measures[] = {SIS_MEASURE_SUFFICIENT, SIS_MEASURE_DECK_HOLDS,
                                            SIS_MEASURE_HALF_HOLDS};
     const sis_evaluation *e = &report->evaluations[k];
-    size_t series = count_measured(e, SIS_MEASURE_DECK_HOLDS) ? 3 : 1, bars = methods_shown(e);
-    if (count_measured(e, SIS_MEASURE_SUFFICIENT) == 0)
-        return 0;
-    sis__drawing_begin(d, "sufficient", "How often rationales are sufficient.", "method",
-                       "sufficient (%)");
-    sis__drawing_number(d, k);
+    size_t series = count_measured(e, SIS_MEASURE_DECK_HOLDS) ? 3 : 1;
     d->plot.percent = 1;
     d->chart = sis__plot_bars;
     describe(e, d,
              "Share of rationales that meet the threshold, by the values of the other features.");
-    int code = sis__drawing_series(d, series, bars);
-    for (size_t s = 0; code == SIS_OK && s < series; s++) {
+    sis__drawing_series(d, series, methods_shown(e));
+    for (size_t s = 0; s < d->plot.n; s++) {
         snprintf(d->names[s], SIS__NAME_SIZE, "%s", names[s]);
-        for (size_t i = 0; code == SIS_OK && i < bars; i++) {
-            const sis_evaluated_method *m = &e->methods[i];
-            double sum = 0, n = 0;
-            for (size_t j = 0; j < m->n; j++)
-                if (isfinite(m->rationales[j].measures[measures[s]]))
-                    sum += m->rationales[j].measures[measures[s]], n++;
-            code = sis__numbers_add(&d->plot.series[s].x, n > 0 ? 100 * sum / n : 0);
-        }
+        for (size_t i = 0; i < d->plot.n_bars; i++)
+            sis__drawing_add(d, &d->plot.series[s].x, mean_percent(&e->methods[i], measures[s]));
     }
-    for (size_t i = 0; code == SIS_OK && i < bars; i++)
+    for (size_t i = 0; i < d->plot.n_bars; i++)
         snprintf(d->names[series + i], SIS__NAME_SIZE, "%.24s", e->methods[i].name);
-    return code == SIS_OK ? 1 : code;
+    return count_measured(e, SIS_MEASURE_SUFFICIENT) > 0;
 }

@@ -18,80 +18,21 @@
 
 #include "base/mem.h"
 #include "report/figures.h"
+#include "report/html.h"
 #include "report/page.h"
 
 enum { ROWS = 20, ROWS_MAX = 200, FEATURES_MAX = 10000 };
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
-typedef enum { BY_CLASS, BY_RIGHT } division;
-
-/* Maps an example to its series; SIZE_MAX: none. */
-typedef struct {
-    int by_run, by_right;
-    size_t n, outputs[SIS__COLOURS]; /* the last also stands for all others */
-    int others;
-} groups;
-
-static void note_output(groups *g, size_t output) {
-    for (size_t k = 0; k < g->n; k++)
-        if (g->outputs[k] == output)
-            return;
-    if (g->n < SIS__COLOURS)
-        g->outputs[g->n++] = output;
-    else
-        g->others = 1;
+static int has_subsets(const sis__report_example *e) {
+    return e->record.collection.n_subsets > 0;
 }
 
-static int by_output(const void *a, const void *b) {
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    return (x > y) - (x < y);
-}
-
-static groups find_groups(const sis_report *report, division by) {
-    groups g = {.by_right = by == BY_RIGHT, .n = by == BY_RIGHT ? 2 : 0};
-    if (g.by_right)
-        return g;
-    g.by_run = report->n_runs > 1 && report->n_runs <= SIS__COLOURS;
-    for (size_t i = 0; !g.by_run && i < report->n; i++)
-        if (report->examples[i].record.collection.n_subsets)
-            note_output(&g, report->examples[i].record.question.target);
-    qsort(g.outputs, g.n, sizeof *g.outputs, by_output);
-    g.n = g.by_run ? report->n_runs : g.n;
-    return g;
-}
-
-static size_t group_of(const groups *g, const sis__report_example *e) {
-    int right = sis_record_is_right(&e->record);
-    if (g->by_right)
-        return right < 0 ? SIZE_MAX : (size_t)!right;
-    if (g->by_run)
-        return e->run;
-    for (size_t k = 0; k < g->n; k++)
-        if (g->outputs[k] == e->record.question.target)
-            return k;
-    return g->n - 1;
-}
-
-static void name_group(const sis_report *report, const groups *g, size_t k, char *name) {
-    if (g->by_right) {
-        snprintf(name, SIS__NAME_SIZE, "decided %s", k ? "wrong" : "right");
-        return;
-    }
-    if (g->by_run) {
-        snprintf(name, SIS__NAME_SIZE, "%s", sis__run_name(report, k));
-        return;
-    }
-    for (size_t i = 0; i < report->n; i++)
-        if (report->examples[i].record.question.target == g->outputs[k]) {
-            int n = snprintf(name, SIS__NAME_SIZE, "%s",
-                             report->examples[i].record.question.below ? "not " : "");
-            sis__output_name(&report->examples[i].record, name + n,
-                             (size_t)(SIS__NAME_SIZE - 16 - n));
-            break;
-        }
-    if (g->others && k + 1 == g->n)
-        strcat(name, " and others");
+static sis__groups find_groups(const sis_report *report, int by_right) {
+    if (by_right)
+        return (sis__groups){.by = SIS__BY_RIGHT, .n = 2};
+    return sis__groups_find(report, SIS__COLOURS, has_subsets);
 }
 
 /* Are there decisions of both kinds? */
@@ -114,12 +55,12 @@ static int is_wanted(const sis__report_example *e) {
 }
 
 /* Summarise group k, or all groups for SIZE_MAX. */
-static int summarise(const sis_report *report, const groups *g, size_t k, sis_summary **out,
+static int summarise(const sis_report *report, const sis__groups *g, size_t k, sis_summary **out,
                      size_t *n) {
     int code = sis_summary_new(out);
     for (size_t i = 0; code == SIS_OK && i < report->n; i++) {
         const sis__report_example *e = &report->examples[i];
-        size_t group = is_wanted(e) ? group_of(g, e) : SIZE_MAX;
+        size_t group = is_wanted(e) ? sis__group_of(g, e) : SIZE_MAX;
         if (group != SIZE_MAX && (k == SIZE_MAX || group == k))
             code = sis_summary_add(*out, &e->record);
     }
@@ -135,15 +76,14 @@ static double count_of(const sis_summary *s, size_t n, const char *name) {
     return 0;
 }
 
-static int count_group(const sis_report *report, const groups *g, size_t k, const sis_summary *all,
-                       sis__drawing *d) {
+static void count_group(const sis_report *report, const sis__groups *g, size_t k,
+                        const sis_summary *all, sis__drawing *d) {
     sis_summary *s = NULL;
     size_t n = 0;
-    int code = summarise(report, g, k, &s, &n);
-    for (size_t i = 0; code == SIS_OK && i < d->plot.n_bars; i++)
-        code = sis__numbers_add(&d->plot.series[k].x, count_of(s, n, sis_summary_at(all, i).name));
+    d->error = summarise(report, g, k, &s, &n);
+    for (size_t i = 0; !d->error && i < d->plot.n_bars; i++)
+        sis__drawing_add(d, &d->plot.series[k].x, count_of(s, n, sis_summary_at(all, i).name));
     sis_summary_free(s);
-    return code;
 }
 
 /* "partime 16, freelance 2", most frequent first. */
@@ -203,43 +143,33 @@ static double number_of(const sis_record *r, size_t feature) {
     return r->drawing.values && count == 1 ? r->drawing.values[v] : NAN;
 }
 
-static int add_finite(sis__numbers *v, double x) {
-    return isfinite(x) ? sis__numbers_add(v, x) : SIS_OK;
-}
-
-static int add_example(sis__drawing *d, const int *rows, size_t group, const sis_record *r) {
-    int code = SIS_OK;
-    for (size_t f = 0; code == SIS_OK && f < r->collection.n_features; f++)
+static void add_example(sis__drawing *d, const int *rows, size_t group, const sis_record *r) {
+    for (size_t f = 0; f < r->collection.n_features; f++)
         if (rows[f] >= 0)
-            code = add_finite(&d->values[rows[f]].all, number_of(r, f));
+            sis__drawing_add(d, &d->values[rows[f]].all, number_of(r, f));
     for (size_t k = 0; group != SIZE_MAX && k < r->collection.n_subsets; k++) {
         const sis_subset *s = &r->collection.subsets[k];
-        for (size_t i = 0; code == SIS_OK && i < s->n; i++) {
-            int row = rows[s->features[i]];
-            if (row >= 0)
-                code =
-                    add_finite(&d->values[row].held[group], number_of(r, (size_t)s->features[i]));
-        }
+        for (size_t i = 0; i < s->n; i++)
+            if (rows[s->features[i]] >= 0)
+                sis__drawing_add(d, &d->values[rows[s->features[i]]].held[group],
+                                 number_of(r, (size_t)s->features[i]));
     }
-    return code;
 }
 
-static int add_values(const sis_report *report, const groups *g, sis__drawing *d) {
-    int code = SIS_OK;
-    for (size_t run = 0; code == SIS_OK && run < report->n_runs; run++) {
+static void add_values(const sis_report *report, const sis__groups *g, sis__drawing *d) {
+    for (size_t run = 0; !d->error && run < report->n_runs; run++) {
         int *rows;
         size_t n;
-        code = map_features(report, d, run, &rows, &n);
-        for (size_t i = 0; code == SIS_OK && rows && i < report->n; i++) {
+        d->error = map_features(report, d, run, &rows, &n);
+        for (size_t i = 0; rows && i < report->n; i++) {
             const sis__report_example *e = &report->examples[i];
             if (e->run == run && e->look == SIS__TABLE && e->record.collection.n_features == n)
-                code = add_example(d, rows, is_wanted(e) ? group_of(g, e) : SIZE_MAX, &e->record);
+                add_example(d, rows, is_wanted(e) ? sis__group_of(g, e) : SIZE_MAX, &e->record);
         }
         free(rows);
     }
-    for (size_t i = 0; i < d->plot.n_bars; i++)
+    for (size_t i = 0; d->values && i < d->plot.n_bars; i++)
         sis__numbers_sort(&d->values[i].all);
-    return code;
 }
 
 /* ---- Features -------------------------------------------------------------------------------- */
@@ -248,25 +178,25 @@ static int draw_features(sis__pen *p, const sis__drawing *d) {
     return sis__plot_features(p, &d->plot, d->values);
 }
 
-static int make_rows(sis__drawing *d, const sis_report *report, const groups *g,
-                     const sis_summary *all, size_t rows) {
-    int code = sis__drawing_series(d, g->n, rows);
-    if (code == SIS_OK && !(d->values = SIS_NEW(sis__value_row, rows)))
-        code = SIS_E_NOMEM;
-    for (size_t k = 0; code == SIS_OK && k < g->n; k++) {
-        name_group(report, g, k, d->names[k]);
-        if (g->by_right)
+static void make_rows(sis__drawing *d, const sis_report *report, const sis__groups *g,
+                      const sis_summary *all, size_t rows) {
+    sis__drawing_series(d, g->n, rows);
+    if (!d->error && !(d->values = SIS_NEW(sis__value_row, rows)))
+        d->error = SIS_E_NOMEM;
+    for (size_t k = 0; k < d->plot.n; k++) {
+        sis__group_name(report, g, k, d->names[k]);
+        if (g->by == SIS__BY_RIGHT)
             d->plot.series[k].colour = SIS__FIRST + (k ? 1 : 2);
     }
-    for (size_t i = 0; code == SIS_OK && i < rows; i++) {
+    for (size_t i = 0; !d->error && i < rows; i++) {
         snprintf(d->names[g->n + i], SIS__NAME_SIZE, "%s", sis_summary_at(all, i).name);
         write_words(all, i, &d->values[i]);
         if (!(d->values[i].held = SIS_NEW(sis__numbers, g->n)))
-            code = SIS_E_NOMEM;
+            d->error = SIS_E_NOMEM;
     }
-    for (size_t k = 0; code == SIS_OK && k < g->n; k++)
-        code = count_group(report, g, k, all, d);
-    return code == SIS_OK ? add_values(report, g, d) : code;
+    for (size_t k = 0; !d->error && k < g->n; k++)
+        count_group(report, g, k, all, d);
+    add_values(report, g, d);
 }
 
 static void describe(sis__drawing *d, const sis_summary *all, size_t n) {
@@ -288,32 +218,26 @@ static void describe(sis__drawing *d, const sis_summary *all, size_t n) {
 }
 
 /* With one class, the figure by right and wrong shows everything. */
-static int is_enough(const sis_report *report, const groups *g) {
-    return !g->by_right && g->n == 1 && has_both(report);
+static int is_enough(const sis_report *report, const sis__groups *g) {
+    return g->by != SIS__BY_RIGHT && g->n == 1 && has_both(report);
 }
 
-static int make_features(const sis_report *report, division by, const char *name, size_t rows,
-                         sis__drawing *d) {
-    groups g = find_groups(report, by);
+static int make_features(const sis_report *report, int by_right, sis__drawing *d) {
+    sis__groups g = find_groups(report, by_right);
+    size_t max = d->rows == 0 ? ROWS : d->rows < ROWS_MAX ? d->rows : ROWS_MAX, n = 0;
+    sis_summary *all = NULL;
     if (is_enough(report, &g))
         return 0;
-    sis_summary *all = NULL;
-    size_t n = 0;
-    int code = summarise(report, &g, SIZE_MAX, &all, &n);
-    if (code == SIS_OK && n > 0) {
-        sis__drawing_begin(d, name,
-                           g.by_right ? "Features in the subsets of right and wrong decisions."
-                                      : "Features in subsets.",
-                           "subsets with this feature", "values");
-        code = make_rows(d, report, &g, all, n < rows ? n : rows);
-    }
-    if (code == SIS_OK && n > 0) {
+    d->error = summarise(report, &g, SIZE_MAX, &all, &n);
+    if (!d->error && n > 0)
+        make_rows(d, report, &g, all, n < max ? n : max);
+    if (!d->error && n > 0) {
         describe(d, all, n);
         d->draw = draw_features;
         sis__plot_features_size(&d->plot, d->values, &d->width, &d->height);
     }
     sis_summary_free(all);
-    return code == SIS_OK ? n > 0 : code;
+    return n > 0;
 }
 
 /* Sentences of prompts rarely repeat. */
@@ -326,48 +250,39 @@ static int are_sentences(const sis_report *report) {
 
 int sis__make_features(const sis_report *report, size_t k, sis__drawing *d) {
     (void)k;
-    return are_sentences(report) ? 0 : make_features(report, BY_CLASS, "features", ROWS, d);
+    return !d->rows && are_sentences(report) ? 0 : make_features(report, 0, d);
 }
 
 int sis__make_features_right(const sis_report *report, size_t k, sis__drawing *d) {
     (void)k;
-    return has_both(report) ? make_features(report, BY_RIGHT, "features-by-right", ROWS, d) : 0;
+    return has_both(report) && make_features(report, 1, d);
 }
 
 /* ---- Positions ------------------------------------------------------------------------------- */
 
-/* Sequences: the positions of chosen bases. */
-static int add_positions(sis__series *s, const sis_collection *c) {
-    int code = SIS_OK;
-    for (size_t k = 0; k < c->n_subsets; k++)
-        for (size_t i = 0; code == SIS_OK && i < c->subsets[k].n; i++)
-            code = sis__numbers_add(&s->x, c->subsets[k].features[i] + 1);
-    return code;
-}
-
 int sis__make_positions(const sis_report *report, size_t k, sis__drawing *d) {
-    groups g = find_groups(report, BY_CLASS);
+    sis__groups g = find_groups(report, 0);
     size_t n = 0;
     (void)k;
-    for (size_t i = 0; i < report->n; i++)
-        n += report->examples[i].look == SIS__DNA && is_wanted(&report->examples[i]);
-    if (n < 2)
-        return 0;
-    sis__drawing_begin(d, "positions", "Where chosen bases lie.", "position in the sequence",
-                       "chosen bases");
-    int code = sis__drawing_series(d, g.n, 0);
-    for (size_t s = 0; code == SIS_OK && s < g.n; s++)
-        name_group(report, &g, s, d->names[s]);
-    for (size_t i = 0; code == SIS_OK && i < report->n; i++) {
+    sis__drawing_series(d, g.n, 0);
+    for (size_t s = 0; s < d->plot.n; s++)
+        sis__group_name(report, &g, s, d->names[s]);
+    for (size_t i = 0; d->plot.n && i < report->n; i++) {
         const sis__report_example *e = &report->examples[i];
-        if (e->look == SIS__DNA && is_wanted(e))
-            code = add_positions(&d->plot.series[group_of(&g, e)], &e->record.collection);
+        const sis_collection *c = &e->record.collection;
+        if (e->look != SIS__DNA || !is_wanted(e))
+            continue;
+        n++;
+        for (size_t s = 0; s < c->n_subsets; s++)
+            for (size_t f = 0; f < c->subsets[s].n; f++)
+                sis__drawing_add(d, &d->plot.series[sis__group_of(&g, e)].x,
+                                 c->subsets[s].features[f] + 1);
     }
     sis__buf_printf(&d->caption, "Positions in all subsets of %zu sequence%s, counted from 1.", n,
                     sis__plural(n));
     d->plot.whole = 1;
     d->chart = sis__plot_histogram;
-    return code == SIS_OK ? 1 : code;
+    return n >= 2;
 }
 
 /* Images of one size: how often each pixel was chosen. */
@@ -403,49 +318,41 @@ static unsigned char *paint_heat(const heat *h) {
 }
 
 /* Add one image for the group, unless it has no member of that size. */
-static int add_group(const sis_report *report, const groups *g, size_t k,
-                     const sis__report_example *like, sis__drawing *d) {
+static void add_group(const sis_report *report, const sis__groups *g, size_t k,
+                      const sis__report_example *like, sis__drawing *d) {
     heat h = {.pixels = sis__pixels(like)};
-    int code = (h.counts = SIS_NEW(double, h.pixels)) ? SIS_OK : SIS_E_NOMEM;
-    for (size_t i = 0; code == SIS_OK && i < report->n; i++) {
+    sis__pictures *a = &d->pictures;
+    char name[SIS__NAME_SIZE] = "";
+    d->error = (h.counts = SIS_NEW(double, h.pixels)) ? SIS_OK : SIS_E_NOMEM;
+    for (size_t i = 0; !d->error && i < report->n; i++) {
         const sis__report_example *e = &report->examples[i];
-        if (e->look == SIS__IMAGE && e->record.collection.n_subsets && group_of(g, e) == k &&
+        if (e->look == SIS__IMAGE && has_subsets(e) && sis__group_of(g, e) == k &&
             e->at.rows == like->at.rows && e->at.columns == like->at.columns)
-            code = add_heat(&h, e);
+            d->error = add_heat(&h, e);
     }
-    if (code == SIS_OK && h.n) {
-        char name[SIS__NAME_SIZE] = "";
-        unsigned char *rgba = paint_heat(&h);
-        sis__pictures *a = &d->pictures;
-        name_group(report, g, k, name);
+    unsigned char *rgba = !d->error && h.n ? paint_heat(&h) : NULL;
+    if (!d->error && h.n && !rgba)
+        d->error = SIS_E_NOMEM;
+    if (rgba) {
+        sis__group_name(report, g, k, name);
         snprintf(d->names[a->rows], SIS__NAME_SIZE, "%.40s (%zu)", name, h.n);
-        if (rgba)
-            a->items[a->n++] = (sis__picture){a->rows, 0, like->at.columns, like->at.rows, rgba};
-        else
-            code = SIS_E_NOMEM;
-        a->rows++;
+        a->items[a->n++] = (sis__picture){a->rows++, 0, like->at.columns, like->at.rows, rgba};
         a->columns = 1;
     }
     free(h.counts);
-    return code;
 }
 
-static int make_places(const sis_report *report, division by, const char *name, sis__drawing *d) {
-    groups g = find_groups(report, by);
+static int make_places(const sis_report *report, int by_right, sis__drawing *d) {
+    sis__groups g = find_groups(report, by_right);
     const sis__report_example *like = NULL;
-    if (is_enough(report, &g))
-        return 0;
     for (size_t i = 0; i < report->n && !like; i++)
-        if (report->examples[i].look == SIS__IMAGE &&
-            report->examples[i].record.collection.n_subsets)
+        if (report->examples[i].look == SIS__IMAGE && has_subsets(&report->examples[i]))
             like = &report->examples[i];
-    if (!like)
+    if (!like || is_enough(report, &g))
         return 0;
-    int code = sis__rows_make(d, g.n, 1);
-    for (size_t k = 0; code == SIS_OK && k < g.n; k++)
-        code = add_group(report, &g, k, like, d);
-    snprintf(d->name, sizeof d->name, "%s", name);
-    snprintf(d->title, sizeof d->title, "Where chosen pixels lie.");
+    sis__rows_make(d, g.n, 1);
+    for (size_t k = 0; !d->error && k < g.n; k++)
+        add_group(report, &g, k, like, d);
     d->pictures.cell = d->pictures.rows <= 4 ? 120 : 0;
     sis__pictures_size(&d->pictures, &d->width, &d->height);
     d->width = fmax(d->width, 480);
@@ -453,27 +360,15 @@ static int make_places(const sis_report *report, division by, const char *name, 
         &d->caption,
         "The stronger the colour, the more examples have the pixel in a subset; the number "
         "of examples is in brackets.");
-    return code == SIS_OK ? d->pictures.rows > 0 : code;
+    return d->pictures.rows > 0;
 }
 
 int sis__make_places(const sis_report *report, size_t k, sis__drawing *d) {
     (void)k;
-    return make_places(report, BY_CLASS, "places", d);
+    return make_places(report, 0, d);
 }
 
 int sis__make_places_right(const sis_report *report, size_t k, sis__drawing *d) {
     (void)k;
-    return has_both(report) ? make_places(report, BY_RIGHT, "places-by-right", d) : 0;
-}
-
-/* ---- Summary figure -------------------------------------------------------------------------- */
-
-int sis__make_summary(const sis_report *report, size_t rows, sis__drawing *d) {
-    size_t max = rows == 0 ? ROWS : rows < ROWS_MAX ? rows : ROWS_MAX;
-    int made = make_features(report, BY_CLASS, "features", max, d);
-    if (made == 0)
-        made = make_features(report, BY_RIGHT, "features-by-right", max, d);
-    if (made == 0)
-        made = sis__make_places(report, 0, d);
-    return made == 0 ? sis__make_places_right(report, 0, d) : made;
+    return has_both(report) && make_places(report, 1, d);
 }

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "report/figures.h"
+#include "report/html.h"
 #include "report/page.h"
 
 enum { PASSAGES_MAX = 6, WORDS_MAX = 250, WORD_BYTES = 40 };
@@ -34,10 +35,12 @@ static int is_shown(const sis__report_example *e, int (*wanted)(const sis__repor
     return e->record.collection.n_subsets > 0 && wanted(e);
 }
 
-int sis__drawing_choose(sis__drawing *d, const sis_report *report, size_t max,
-                        int (*wanted)(const sis__report_example *)) {
-    if (!(d->shown = (const sis__report_example **)sis__alloc(max, sizeof *d->shown)))
-        return SIS_E_NOMEM;
+void sis__drawing_choose(sis__drawing *d, const sis_report *report, size_t max,
+                         int (*wanted)(const sis__report_example *)) {
+    if (!(d->shown = (const sis__report_example **)sis__alloc(max, sizeof *d->shown))) {
+        d->error = SIS_E_NOMEM;
+        return;
+    }
     for (size_t i = 0; i < report->n && d->n_shown < max; i++) {
         const sis__report_example *e = &report->examples[i];
         if (!is_shown(e, wanted) || is_taken(d, e))
@@ -50,7 +53,6 @@ int sis__drawing_choose(sis__drawing *d, const sis_report *report, size_t max,
                 d->shown[d->n_shown++] = other;
         }
     }
-    return SIS_OK;
 }
 
 void sis__drawing_caption_first(sis__drawing *d, size_t n) {
@@ -188,13 +190,12 @@ static int draw_passages(sis__pen *p, const sis__drawing *d) {
 }
 
 int sis__make_passages(const sis_report *report, size_t k, sis__drawing *d) {
-    int code = sis__drawing_choose(d, report, PASSAGES_MAX, is_passage);
     (void)k;
-    if (code != SIS_OK || d->n_shown == 0)
-        return code;
-    sis__drawing_begin(d, "passages", "Inputs with their subsets.", NULL, NULL);
-    if (!(d->names = sis__alloc(d->n_shown, sizeof *d->names)))
-        return SIS_E_NOMEM;
+    sis__drawing_choose(d, report, PASSAGES_MAX, is_passage);
+    d->names = sis__alloc(d->n_shown, sizeof *d->names);
+    d->error = d->error || d->names ? d->error : SIS_E_NOMEM;
+    if (d->error || d->n_shown == 0)
+        return 0;
     for (size_t i = 0; i < d->n_shown; i++)
         sis__example_title(report, d->shown[i], d->names[i], SIS__NAME_SIZE);
     d->width = WIDTH;
@@ -204,6 +205,6 @@ int sis__make_passages(const sis_report *report, size_t k, sis__drawing *d) {
         &d->caption,
         " Each subset has a colour; stronger means more important. Words that a person marked "
         "are underlined.");
-    code = write_all(NULL, d, &d->height);
-    return code == SIS_OK ? 1 : code;
+    d->error = write_all(NULL, d, &d->height);
+    return 1;
 }

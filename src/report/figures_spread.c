@@ -14,87 +14,29 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "report/figures.h"
-#include "report/page.h"
+#include "report/html.h"
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
-
-typedef enum { BY_NOTHING, BY_RUN, BY_OUTPUT } grouping;
-
-typedef struct {
-    grouping by;
-    size_t n;
-    size_t outputs[SIS__GROUPS_MAX]; /* BY_OUTPUT: the outputs, ascending */
-} groups;
 
 static int is_explained(const sis__report_example *e) {
     return e->record.collection.status == SIS_STATUS_EXPLAINED;
 }
 
-/* Insert the output in order; 0 if there is no room. */
-static int note_output(groups *g, size_t output) {
-    size_t at = 0;
-    while (at < g->n && g->outputs[at] < output)
-        at++;
-    if (at < g->n && g->outputs[at] == output)
-        return 1;
-    if (g->n == SIS__GROUPS_MAX)
-        return 0;
-    memmove(g->outputs + at + 1, g->outputs + at, (g->n - at) * sizeof *g->outputs);
-    g->outputs[at] = output;
-    g->n++;
-    return 1;
+static int is_choice(const sis__report_example *e) {
+    return is_explained(e) && e->record.question.n_outputs != 1;
 }
 
-/* The outputs of all decisions, ascending; 0 if there are more than SIS__GROUPS_MAX. */
-static size_t find_outputs(const sis_report *report, size_t outputs[SIS__GROUPS_MAX]) {
-    groups g = {.by = BY_OUTPUT};
-    for (size_t i = 0; i < report->n; i++)
-        if (is_explained(&report->examples[i]) && report->examples[i].record.question.n_outputs != 1 &&
-            !note_output(&g, report->examples[i].record.question.target))
-            return 0;
-    memcpy(outputs, g.outputs, g.n * sizeof *outputs);
-    return g.n;
+static sis__groups find_groups(const sis_report *report) {
+    sis__groups g = sis__groups_find(report, SIS__GROUPS_MAX, is_choice);
+    return g.n > 1 && !g.others ? g : (sis__groups){.by = SIS__BY_NOTHING, .n = 1};
 }
 
-static groups find_groups(const sis_report *report) {
-    groups g = {.by = BY_OUTPUT};
-    if (report->n_runs > 1 && report->n_runs <= SIS__GROUPS_MAX)
-        return (groups){.by = BY_RUN, .n = report->n_runs};
-    g.n = find_outputs(report, g.outputs);
-    return g.n > 1 ? g : (groups){.by = BY_NOTHING, .n = 1};
-}
-
-static size_t group_of(const groups *g, const sis__report_example *e) {
-    if (g->by == BY_RUN)
-        return e->run;
-    for (size_t k = 0; g->by == BY_OUTPUT && k < g->n; k++)
-        if (g->outputs[k] == e->record.question.target)
-            return k;
-    return 0;
-}
-
-/* Name the output as in its first example. */
-static void name_output(const sis_report *report, size_t output, char name[SIS__NAME_SIZE]) {
-    for (size_t i = 0; i < report->n; i++)
-        if (report->examples[i].record.question.target == output) {
-            sis__output_name(&report->examples[i].record, name, SIS__NAME_SIZE);
-            return;
-        }
-}
-
-/* Make series with the names of the groups. */
-static int make_series(const sis_report *report, const groups *g, sis__drawing *d) {
-    int code = sis__drawing_series(d, g->n, 0);
-    for (size_t k = 0; code == SIS_OK && k < g->n; k++)
-        if (g->by == BY_OUTPUT)
-            name_output(report, g->outputs[k], d->names[k]);
-        else
-            snprintf(d->names[k], SIS__NAME_SIZE, "%s", sis__run_name(report, k));
-    return code;
-}
-
-static const char *group_label(const groups *g) {
-    return g->by == BY_RUN ? "results" : "decided to be";
+/* One group, or one per file: more colours make a histogram unreadable. */
+static sis__groups few_groups(const sis_report *report) {
+    sis__groups g = find_groups(report);
+    return g.by == SIS__BY_RUN && g.n <= SIS__COLOURS
+               ? g
+               : (sis__groups){.by = SIS__BY_NOTHING, .n = 1};
 }
 
 /* ---- Shared ---------------------------------------------------------------------------------- */
@@ -136,15 +78,14 @@ static void add_number(sis__buf *b, double v) {
     sis__buf_printf(b, "%s%.4g", v < 0 ? "\xE2\x88\x92" : "", fabs(v));
 }
 
-/* "Median 21, from 3 to 140." over all series. */
-static int describe(sis__drawing *d) {
+/* "Median 21, from 3 to 140." over all series. A plot of equal values would show nothing. */
+static void describe(sis__drawing *d) {
     sis__numbers all = {0};
-    int code = SIS_OK;
     for (size_t k = 0; k < d->plot.n; k++)
-        for (size_t i = 0; code == SIS_OK && i < d->plot.series[k].x.n; i++)
-            code = sis__numbers_add(&all, d->plot.series[k].x.items[i]);
+        for (size_t i = 0; i < d->plot.series[k].x.n; i++)
+            sis__drawing_add(d, &all, d->plot.series[k].x.items[i]);
     sis__numbers_sort(&all);
-    if (code == SIS_OK && all.n) {
+    if (!d->error && all.n) {
         sis__buf_str(&d->caption, " Median ");
         add_number(&d->caption, sis__numbers_quantile(&all, 0.5));
         sis__buf_str(&d->caption, ", from ");
@@ -152,79 +93,50 @@ static int describe(sis__drawing *d) {
         sis__buf_str(&d->caption, " to ");
         add_number(&d->caption, all.items[all.n - 1]);
         sis__buf_str(&d->caption, ".");
+        d->dull = d->plot.whole && all.items[0] == all.items[all.n - 1];
     }
     sis__numbers_release(&all);
-    return code;
 }
 
 /* ---- Numbers of an example ------------------------------------------------------------------- */
 
-static int add_sizes(sis__series *s, const sis__report_example *e) {
-    const sis_collection *c = &e->record.collection;
-    int code = SIS_OK;
-    for (size_t k = 0; code == SIS_OK && k < c->n_subsets; k++)
-        code = sis__numbers_add(&s->x, (double)c->subsets[k].n);
-    return code;
+typedef void adder(sis__drawing *d, sis__series *s, const sis__report_example *e);
+
+static void add_sizes(sis__drawing *d, sis__series *s, const sis__report_example *e) {
+    for (size_t k = 0; k < e->record.collection.n_subsets; k++)
+        sis__drawing_add(d, &s->x, (double)e->record.collection.subsets[k].n);
 }
 
-static int add_subsets(sis__series *s, const sis__report_example *e) {
-    return is_explained(e) ? sis__numbers_add(&s->x, (double)e->record.collection.n_subsets)
-                           : SIS_OK;
+static void add_subsets(sis__drawing *d, sis__series *s, const sis__report_example *e) {
+    if (is_explained(e))
+        sis__drawing_add(d, &s->x, (double)e->record.collection.n_subsets);
 }
 
-static int add_score(sis__series *s, const sis__report_example *e) {
-    double score = e->record.collection.score;
-    return isfinite(score) ? sis__numbers_add(&s->x, score) : SIS_OK;
+static void add_score(sis__drawing *d, sis__series *s, const sis__report_example *e) {
+    sis__drawing_add(d, &s->x, e->record.collection.score);
 }
 
 /* The scores of the first file represent all files. */
-static int add_first_score(sis__series *s, const sis__report_example *e) {
-    return e->run == 0 ? add_score(s, e) : SIS_OK;
+static void add_first_score(sis__drawing *d, sis__series *s, const sis__report_example *e) {
+    if (e->run == 0)
+        add_score(d, s, e);
 }
 
-static int add_points(sis__series *s, const sis__report_example *e) {
+static void add_points(sis__drawing *d, sis__series *s, const sis__report_example *e) {
     const sis_collection *c = &e->record.collection;
-    int code = SIS_OK;
-    for (size_t k = 0; code == SIS_OK && k < c->n_subsets; k++) {
-        code = sis__numbers_add(&s->x, (double)c->subsets[k].n);
-        if (code == SIS_OK)
-            code = sis__numbers_add(&s->y, c->subsets[k].score);
-    }
-    return code;
+    for (size_t k = 0; k < c->n_subsets; k++)
+        sis__drawing_point(d, s, (double)c->subsets[k].n, c->subsets[k].score);
 }
 
-static int collect(const sis_report *report, const groups *g, sis__drawing *d,
-                   int (*take)(sis__series *, const sis__report_example *)) {
-    int code = make_series(report, g, d);
-    for (size_t i = 0; code == SIS_OK && i < report->n; i++)
-        code = take(&d->plot.series[group_of(g, &report->examples[i])], &report->examples[i]);
-    return code;
-}
-
-/* One group, or one per file: more colours make a histogram unreadable. */
-static groups few_groups(const sis_report *report) {
-    groups g = find_groups(report);
-    return g.by == BY_RUN && g.n <= SIS__COLOURS ? g : (groups){.by = BY_NOTHING, .n = 1};
-}
-
-/* Are all numbers of all series equal? A plot would show nothing. */
-static int is_one_value(const sis__drawing *d) {
-    const sis__numbers *first = NULL;
-    for (size_t k = 0; k < d->plot.n; k++)
-        for (size_t i = 0; i < d->plot.series[k].x.n; i++) {
-            first = first ? first : &d->plot.series[k].x;
-            if (d->plot.series[k].x.items[i] != first->items[0])
-                return 0;
-        }
-    return 1;
-}
-
-static int finish(sis__drawing *d, int code, int (*chart)(sis__pen *, const sis__plot *)) {
+/* A series for each group, drawn by `chart`. */
+static void collect(const sis_report *report, const sis__groups *g, sis__drawing *d, adder *add,
+                    int (*chart)(sis__pen *, const sis__plot *)) {
+    sis__drawing_series(d, g->n, 0);
     d->chart = chart;
-    if (code == SIS_OK)
-        code = describe(d);
-    d->dull = d->plot.whole && is_one_value(d);
-    return code == SIS_OK ? 1 : code;
+    for (size_t k = 0; k < d->plot.n; k++)
+        sis__group_name(report, g, k, d->names[k]);
+    for (size_t i = 0; d->plot.n && i < report->n; i++)
+        add(d, &d->plot.series[sis__group_of(g, &report->examples[i])], &report->examples[i]);
 }
 
 /* ---- Makers ---------------------------------------------------------------------------------- */
@@ -245,9 +157,8 @@ static int are_same_scores(const sis_report *report) {
 
 int sis__make_scores(const sis_report *report, size_t k, sis__drawing *d) {
     int same = are_same_scores(report);
-    groups g = same ? (groups){.by = BY_NOTHING, .n = 1} : few_groups(report);
+    sis__groups g = same ? (sis__groups){.by = SIS__BY_NOTHING, .n = 1} : few_groups(report);
     (void)k;
-    sis__drawing_begin(d, "scores", "Scores of the inputs.", "score of the input", "examples");
     mark_thresholds(report, d);
     size_t n = same ? report->runs[0].n : report->n;
     if (n == 1)
@@ -255,31 +166,28 @@ int sis__make_scores(const sis_report *report, size_t k, sis__drawing *d) {
     else
         sis__buf_printf(&d->caption, "All %zu examples", n);
     sis__buf_str(&d->caption, ", decided or not. Dashed: the threshold.");
-    return finish(d, collect(report, &g, d, same ? add_first_score : add_score),
-                  sis__plot_histogram);
+    collect(report, &g, d, same ? add_first_score : add_score, sis__plot_histogram);
+    describe(d);
+    return 1;
 }
 
 int sis__make_sizes(const sis_report *report, size_t k, sis__drawing *d) {
-    groups g = few_groups(report);
+    sis__groups g = few_groups(report);
     counts c = count(report);
     (void)k;
-    if (c.subsets == 0)
-        return 0;
-    sis__drawing_begin(d, "sizes", "Sizes of subsets.", "features in a subset", "subsets");
     d->plot.whole = 1;
     sis__buf_printf(&d->caption, "%zu %s%s of %zu explained example%s.", c.subsets,
                     sis__subset_word(report), sis__plural(c.subsets), c.explained,
                     sis__plural(c.explained));
-    return finish(d, collect(report, &g, d, add_sizes), sis__plot_histogram);
+    collect(report, &g, d, add_sizes, sis__plot_histogram);
+    describe(d);
+    return c.subsets > 0;
 }
 
 int sis__make_numbers(const sis_report *report, size_t k, sis__drawing *d) {
-    groups g = few_groups(report);
+    sis__groups g = few_groups(report);
     counts c = count(report);
     (void)k;
-    if (c.explained == 0)
-        return 0;
-    sis__drawing_begin(d, "numbers", "Subsets per example.", "subsets of an example", "examples");
     d->plot.whole = 1;
     if (c.explained == 1)
         sis__buf_printf(&d->caption, "Number of %ss of the explained example.",
@@ -287,51 +195,48 @@ int sis__make_numbers(const sis_report *report, size_t k, sis__drawing *d) {
     else
         sis__buf_printf(&d->caption, "Number of %ss of each of %zu explained examples.",
                         sis__subset_word(report), c.explained);
-    return finish(d, collect(report, &g, d, add_subsets), sis__plot_histogram);
+    collect(report, &g, d, add_subsets, sis__plot_histogram);
+    describe(d);
+    return c.explained > 0;
+}
+
+/* A box for each group. */
+static int make_boxes(const sis_report *report, sis__drawing *d, adder *add) {
+    sis__groups g = find_groups(report);
+    d->plot.x_label = g.by == SIS__BY_RUN ? "results" : "decided to be";
+    d->plot.whole = 1;
+    collect(report, &g, d, add, sis__plot_boxes);
+    describe(d);
+    return g.n > 1;
 }
 
 int sis__make_size_boxes(const sis_report *report, size_t k, sis__drawing *d) {
-    groups g = find_groups(report);
     counts c = count(report);
     (void)k;
-    if (g.n < 2 || c.subsets == 0)
-        return 0;
-    sis__drawing_begin(d, "sizes-by-group", "Sizes of subsets, side by side.", group_label(&g),
-                       "features in a subset");
-    d->plot.whole = d->plot.violin = 1;
+    d->plot.violin = 1;
     sis__buf_printf(
         &d->caption,
         "%zu subset%s of %zu example%s. Boxes reach from quartile to quartile; the line is "
         "the median, the shade the density. A bar means that half or more are equal.",
         c.subsets, sis__plural(c.subsets), c.explained, sis__plural(c.explained));
-    return finish(d, collect(report, &g, d, add_sizes), sis__plot_boxes);
+    return make_boxes(report, d, add_sizes) && c.subsets > 0;
 }
 
 int sis__make_number_boxes(const sis_report *report, size_t k, sis__drawing *d) {
-    groups g = find_groups(report);
     counts c = count(report);
     (void)k;
-    if (g.n < 2 || c.explained == 0)
-        return 0;
-    sis__drawing_begin(d, "numbers-by-group", "Subsets per example, side by side.", group_label(&g),
-                       "subsets of an example");
-    d->plot.whole = 1;
     sis__buf_printf(
         &d->caption,
         "%zu explained example%s. Boxes reach from quartile to quartile; the line is the "
         "median, dots are outliers. A bar means that half or more are equal.",
         c.explained, sis__plural(c.explained));
-    return finish(d, collect(report, &g, d, add_subsets), sis__plot_boxes);
+    return make_boxes(report, d, add_subsets) && c.explained > 0;
 }
 
 int sis__make_score_size(const sis_report *report, size_t k, sis__drawing *d) {
-    groups g = few_groups(report);
+    sis__groups g = few_groups(report);
     counts c = count(report);
     (void)k;
-    if (c.subsets == 0)
-        return 0;
-    sis__drawing_begin(d, "score-size", "Score of a subset alone against its size.",
-                       "features in a subset", "score of the subset alone");
     d->plot.whole = 1;
     mark_thresholds(report, d);
     int kinds = sis__kinds_of(report) & ~SIS__NOT_MINIMAL;
@@ -343,10 +248,11 @@ int sis__make_score_size(const sis_report *report, size_t k, sis__drawing *d) {
                     : kinds == SIS__PROVED   ? "; the score is the worst that was met"
                     : kinds & ~(SIS__ENOUGH | SIS__RATIONALE) ? ""
                                                               : "; everything else is masked");
-    int code = collect(report, &g, d, add_points);
-    d->chart = sis__plot_scatter;
-    return code == SIS_OK ? 1 : code;
+    collect(report, &g, d, add_points, sis__plot_scatter);
+    return c.subsets > 0;
 }
+
+/* ---- Histories ------------------------------------------------------------------------------- */
 
 /* Are there decisions for high and for low scores? */
 static int goes_both_ways(const sis_report *report) {
@@ -357,65 +263,53 @@ static int goes_both_ways(const sis_report *report) {
     return 0;
 }
 
-/* Collect one line from each stored walk. */
-static int make_lines(const sis_report *report, sis__drawing *d, size_t n, int tail) {
-    if (!(d->plot.series = SIS_NEW(sis__series, n)))
-        return SIS_E_NOMEM;
+/* The stored history, or its end. */
+static const double *line_of(const sis__trace_summary *w, int tail, size_t *points) {
+    *points = tail ? SIS__TAIL + 1 : w->n_history;
+    return tail ? w->tail : w->history;
+}
+
+/* One line from each stored walk; returns their number. */
+static size_t make_lines(const sis_report *report, sis__drawing *d, int tail) {
+    size_t points;
+    d->plot.series = SIS_NEW(sis__series, report->n);
+    d->error = d->plot.series ? SIS_OK : SIS_E_NOMEM;
     d->chart = sis__plot_lines;
     d->plot.mixed = goes_both_ways(report);
     mark_thresholds(report, d);
-    for (size_t i = 0; i < report->n; i++) {
-        const sis__trace_summary *w = &report->examples[i].traced;
-        const double *line = tail ? w->tail : w->history;
-        size_t points = tail ? SIS__TAIL + 1 : w->n_history;
+    for (size_t i = 0; !d->error && i < report->n; i++) {
+        const double *line = line_of(&report->examples[i].traced, tail, &points);
         if (!line)
             continue;
         sis__numbers *y = &d->plot.series[d->plot.n++].y;
-        if (!(y->items = (double *)sis__copy(line, points, sizeof *line)))
-            return SIS_E_NOMEM;
-        y->n = y->cap = points;
+        y->items = (double *)sis__copy(line, points, sizeof *line);
+        y->n = y->cap = y->items ? points : 0;
+        d->error = y->items ? SIS_OK : SIS_E_NOMEM;
     }
-    return 1;
-}
-
-static size_t count_walks(const sis_report *report, int tail) {
-    size_t n = 0;
-    for (size_t i = 0; i < report->n; i++) {
-        const sis__trace_summary *w = &report->examples[i].traced;
-        n += (tail ? w->tail : w->history) != NULL;
-    }
-    return n;
+    return d->plot.n;
 }
 
 int sis__make_histories(const sis_report *report, size_t k, sis__drawing *d) {
-    size_t n = count_walks(report, 0);
+    size_t n = make_lines(report, d, 0);
     (void)k;
-    if (n == 0)
-        return 0;
-    sis__drawing_begin(d, "histories", "Score as features are masked.", "features masked (%)",
-                       "score of the remaining features");
     d->plot.to = 100;
     sis__buf_printf(&d->caption, "The first backward selection of %zu example%s%s%s%s.", n,
                     sis__plural(n), n == 1 ? "" : ", a line each",
                     n > 150 ? "(about 150 are drawn)" : "",
                     n < 3 || goes_both_ways(report) ? "" : "; the thick line is their median");
-    return make_lines(report, d, n, 0);
+    return n > 0;
 }
 
 int sis__make_history_ends(const sis_report *report, size_t k, sis__drawing *d) {
-    size_t n = count_walks(report, 1);
+    size_t n = make_lines(report, d, 1);
     (void)k;
-    if (n == 0)
-        return 0;
-    sis__drawing_begin(d, "history-ends", "The last features.", "features left",
-                       "score of the remaining features");
     d->plot.from = SIS__TAIL;
     sis__buf_printf(
         &d->caption,
         "The same for the last %d features of %zu example%s many more. The first subset "
         "ends where a line no longer meets the threshold.",
         SIS__TAIL, n, n == 1 ? " that has" : "s that have");
-    return make_lines(report, d, n, 1);
+    return n > 0;
 }
 
 /* ---- Decisions ------------------------------------------------------------------------------- */
@@ -425,102 +319,32 @@ static size_t count_decided(const sis_report *report, size_t output, size_t run)
     size_t n = 0;
     for (size_t i = 0; i < report->n; i++) {
         const sis__report_example *e = &report->examples[i];
-        n += e->record.collection.status == SIS_STATUS_EXPLAINED && e->record.question.n_outputs != 1 &&
-             e->record.question.target == output && (run == SIZE_MAX || e->run == run);
+        n += is_choice(e) && e->record.question.target == output &&
+             (run == SIZE_MAX || e->run == run);
     }
     return n;
 }
 
 int sis__make_decided(const sis_report *report, size_t k, sis__drawing *d) {
-    size_t outputs[SIS__GROUPS_MAX], n = find_outputs(report, outputs), all = 0;
-    size_t runs = report->n_runs <= SIS__COLOURS ? report->n_runs : 1;
+    sis__groups g = sis__outputs_find(report, SIS__GROUPS_MAX, is_choice);
+    size_t runs = report->n_runs <= SIS__COLOURS ? report->n_runs : 1, all = 0;
     (void)k;
-    if (n < 2)
+    if (g.n < 2 || g.others)
         return 0;
-    sis__drawing_begin(d, "decided", "Decisions for each output.", "decided to be", "examples");
     d->plot.whole = 1;
     d->chart = sis__plot_bars;
-    int code = sis__drawing_series(d, runs, n);
-    for (size_t r = 0; code == SIS_OK && r < runs; r++) {
+    sis__drawing_series(d, runs, g.n);
+    for (size_t r = 0; r < d->plot.n; r++) {
         snprintf(d->names[r], SIS__NAME_SIZE, "%.60s", sis__run_name(report, r));
-        for (size_t i = 0; code == SIS_OK && i < n; i++) {
-            size_t count = count_decided(report, outputs[i], runs > 1 ? r : SIZE_MAX);
+        for (size_t i = 0; i < g.n; i++) {
+            size_t count = count_decided(report, g.outputs[i], runs > 1 ? r : SIZE_MAX);
             all += count;
-            code = sis__numbers_add(&d->plot.series[r].x, (double)count);
+            sis__drawing_add(d, &d->plot.series[r].x, (double)count);
         }
     }
-    for (size_t i = 0; code == SIS_OK && i < n; i++)
-        name_output(report, outputs[i], d->names[runs + i]);
+    for (size_t i = 0; i < d->plot.n_bars; i++)
+        sis__group_name(report, &g, i, d->names[runs + i]);
     sis__buf_printf(&d->caption,
                     "Number of examples decided for each output, of %zu explained examples.", all);
-    return code == SIS_OK ? 1 : code;
-}
-
-/* ---- Thresholds ------------------------------------------------------------------------------ */
-
-/* Sizes of first subsets at a threshold, for the examples that have one there. */
-static int sizes_at(const sis_report *report, double threshold, sis__numbers *out) {
-    int code = SIS_OK;
-    out->n = 0;
-    for (size_t i = 0; code == SIS_OK && i < report->n; i++) {
-        const sis__report_example *e = &report->examples[i];
-        size_t size = sis__trace_summary_find(&e->traced, threshold, e->record.question.below);
-        if (size != 0 && size != SIZE_MAX)
-            code = sis__numbers_add(out, (double)size);
-    }
-    sis__numbers_sort(out);
-    return code;
-}
-
-/* Add the quartiles at each threshold of the grid where half of the walks have a subset. */
-static int add_quartiles(const sis_report *report, const double *grid, size_t n_grid, size_t walks,
-                         sis__drawing *d) {
-    static const double quantiles[] = {0.25, 0.5, 0.75};
-    sis__numbers sizes = {0};
-    int code = SIS_OK;
-    for (size_t g = 0; code == SIS_OK && g < n_grid; g++) {
-        code = sizes_at(report, grid[g], &sizes);
-        for (int q = 0; code == SIS_OK && q < 3 && 2 * sizes.n >= walks; q++) {
-            sis__series *s = &d->plot.series[q];
-            code = sis__numbers_add(&s->x, grid[g]);
-            if (code == SIS_OK)
-                code = sis__numbers_add(&s->y, sis__numbers_quantile(&sizes, quantiles[q]));
-        }
-    }
-    sis__numbers_release(&sizes);
-    return code;
-}
-
-int sis__make_thresholds(const sis_report *report, size_t k, sis__drawing *d) {
-    size_t n = count_walks(report, 0), n_grid;
-    double *grid;
-    (void)k;
-    if (n == 0)
-        return 0;
-    sis__drawing_begin(d, "thresholds", "First subsets at other thresholds.", "threshold",
-                       "features in the first subset");
-    if (n == 1)
-        sis__buf_str(
-            &d->caption,
-            "Size for 1 example with a trace, where the example meets the threshold and the "
-            "fully masked input does not.");
-    else
-        sis__buf_printf(
-            &d->caption,
-            "Median and quartiles of the size for %zu examples with a trace, over those that "
-            "meet the threshold while the fully masked input does not; shown where at least half "
-            "of them do.",
-            n);
-    d->plot.whole = 1;
-    mark_thresholds(report, d);
-    d->chart = sis__plot_band;
-    int code = sis__picker_grid(report, &grid, &n_grid);
-    if (code == SIS_OK && !(d->plot.series = SIS_NEW(sis__series, 3)))
-        code = SIS_E_NOMEM;
-    if (code == SIS_OK) {
-        d->plot.n = 3;
-        code = add_quartiles(report, grid, n_grid, n, d);
-    }
-    free(grid);
-    return code != SIS_OK ? code : d->plot.series[1].x.n > 1;
+    return 1;
 }

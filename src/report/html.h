@@ -30,6 +30,11 @@ void sis__html_number(sis__buf *b, double v);
 /* "1,234,567" */
 void sis__html_count(sis__buf *b, size_t n);
 
+/* The plural ending: "%zu subset%s", n, sis__plural(n). */
+static inline const char *sis__plural(size_t n) {
+    return n == 1 ? "" : "s";
+}
+
 /* "1 subset", "3 subsets" */
 void sis__html_plural(sis__buf *b, size_t n, const char *noun);
 

@@ -81,25 +81,12 @@ static void add_banner(sis__buf *b, const sis_report *report, const char *title)
     sis__buf_str(b, "</bdi></h1>\n");
 }
 
-/* Add a section that has only figures. */
-static int add_plots(sis__buf *b, const sis_report *report, const char *id) {
-    size_t before = b->len;
-    sis__buf_str(b, "<div class=\"plots\">\n");
-    size_t empty = b->len;
-    int code = sis__page_figures(b, report, id, 0);
-    if (b->len == empty)
-        b->len = before;
-    else
-        sis__buf_str(b, "</div>\n");
-    return code;
-}
-
 static int add_spread(sis__buf *b, const sis_report *report) {
-    return add_plots(b, report, "spread");
+    return sis__page_figures(b, report, "spread", 0);
 }
 
 static int add_histories(sis__buf *b, const sis_report *report) {
-    return add_plots(b, report, "histories");
+    return sis__page_figures(b, report, "histories", 0);
 }
 
 static const struct {

@@ -281,7 +281,8 @@ static int add_drawing(sis__buf *b, sis__drawing *d, int made) {
 
 /* "FOXA1 MA0148.4 p 2e-9, q 1e-6" for each known motif that matches the cluster. */
 static void add_matches(sis__buf *b, const sis__cluster *c) {
-    sis__buf_str(b, "<div class=\"matches\"><p class=\"soft\">Known motifs like this one; the first is drawn below "
+    sis__buf_str(b, "<div class=\"matches\"><p class=\"soft\">Known motifs like this one; the "
+                    "first is drawn below "
                     "it:</p><ul>");
     for (size_t i = 0; i < c->found.n_matches && i < PATTERNS_MAX; i++) {
         const sis_found_match *m = &c->found.matches[i];
@@ -349,8 +350,7 @@ int sis__page_cluster(sis__buf *b, const sis_report *report, const sis__clusters
         (look == SIS__IMAGE || look == SIS__DNA || !c->found.n_patterns))
         code = add_rows(b, report, c, runs, n);
     if (c->n_members == 0)
-        sis__buf_str(b,
-                     "<p class=\"soft\">Its members are not in the results on this page.</p>\n");
+        sis__buf_str(b, "<p class=\"soft\">Its members are not in the results on this page.</p>\n");
     return code;
 }
 
@@ -397,8 +397,9 @@ int sis__page_logo(sis__buf *b, const sis_report *report) {
 /* For subsets of one word each: the words, and the number of subsets of each. */
 static void add_counts(sis__buf *b, const sis__clusters *set) {
     sis__html_plural(b, set->found.n, "subset");
-    sis__buf_str(b, ", each of one word. Number of subsets with each word:</p>\n<ul class=\"patterns\" "
-         "aria-label=\"Words\">");
+    sis__buf_str(
+        b, ", each of one word. Number of subsets with each word:</p>\n<ul class=\"patterns\" "
+           "aria-label=\"Words\">");
     for (size_t i = 0; i < set->n_clusters && i < CLUSTERS_MAX; i++) {
         const sis_found_cluster *f = &set->clusters[i].found;
         sis__buf_str(b, "<li><bdi>");

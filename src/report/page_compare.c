@@ -200,9 +200,7 @@ static int add_comparison(sis__buf *b, const sis_report *report, size_t k) {
     sis__buf_str(b, "</h3>\n");
     add_tiles(b, c);
     add_models(b, c);
-    sis__buf_str(b, "<div class=\"plots\">\n");
     int code = sis__page_figures(b, report, "comparison", k);
-    sis__buf_str(b, "</div>\n");
     if (code == SIS_OK && c->joint.n_clusters > (c->joint.found.n_noise > 0))
         code = add_joint(b, report, c);
     if (code == SIS_OK && c->found.n_differences)

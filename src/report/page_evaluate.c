@@ -97,9 +97,8 @@ static int add_evaluation(sis__buf *b, const sis_report *report, size_t k) {
         sis__buf_str(b, "</bdi>, motif <bdi>");
         sis__html_clip(b, e->motif, 60);
     }
-    sis__buf_str(b, "</bdi></p>\n<div class=\"plots\">\n");
+    sis__buf_str(b, "</bdi></p>\n");
     int code = sis__page_figures(b, report, "methods", k);
-    sis__buf_str(b, "</div>\n");
     add_table(b, e);
     add_correlations(b, e);
     return code;

@@ -138,8 +138,7 @@ static void add_reason(sis__buf *b, const sis_record *r) {
         if (c->bound.n) {
             sis__buf_str(b, " These ");
             sis__html_plural(b, c->bound.n, "feature");
-            sis__buf_str(b,
-                         " of the rest are also sufficient, but perhaps not minimal: score ");
+            sis__buf_str(b, " of the rest are also sufficient, but perhaps not minimal: score ");
             sis__html_number(b, c->bound.score);
             sis__buf_str(b, ".");
         }
@@ -166,7 +165,8 @@ static void add_label(sis__buf *b, const sis_record *r) {
     int named = digit && r->question.n_outputs == 1 && target &&
                 strspn(target, "0123456789.") < strlen(target);
     /* labels 1 and 0 mean the named output */
-    sis__buf_printf(b, " <span class=\"tag\">labelled %s<bdi>", named && *label == '0' ? "not " : "");
+    sis__buf_printf(b, " <span class=\"tag\">labelled %s<bdi>",
+                    named && *label == '0' ? "not " : "");
     sis__html_clip(b, named ? target : label, 40);
     sis__buf_str(b, "</bdi></span>");
 }
@@ -336,10 +336,10 @@ static void add_picker(sis__buf *b, const double *grid, size_t n_grid, double at
         "aria-describedby=\"picked\">\n<output id=\"at\" for=\"threshold\">",
         n_grid - 1, start);
     sis__html_number(b, at);
-    sis__buf_str(b,
-                 "</output>\n<button type=\"button\" id=\"reset\" disabled>As explained</button>\n"
-                 "<p id=\"picked\" class=\"soft\" aria-live=\"polite\">Move the slider to see the first "
-                 "subset at another threshold.</p></div>\n");
+    sis__buf_str(
+        b, "</output>\n<button type=\"button\" id=\"reset\" disabled>As explained</button>\n"
+           "<p id=\"picked\" class=\"soft\" aria-live=\"polite\">Move the slider to see the first "
+           "subset at another threshold.</p></div>\n");
 }
 
 static void add_bar(sis__buf *b, const sis_report *report, const sis__layout *layout,
@@ -386,8 +386,9 @@ static void add_legend(sis__buf *b, const sis_report *report) {
         sis__buf_str(b, "Each subset has its colour and number; the stronger the colour, the more "
                         "important. ");
     if (attributed)
-        sis__buf_str(b, "Attributions: <span><span class=\"swatch bright\"></span> raises the score</span> "
-                        "<span><span class=\"swatch dark\"></span> lowers it.</span> ");
+        sis__buf_str(
+            b, "Attributions: <span><span class=\"swatch bright\"></span> raises the score</span> "
+               "<span><span class=\"swatch dark\"></span> lowers it.</span> ");
     if (human)
         sis__buf_str(b, "<u>Underlined</u>: marked by a person. ");
     sis__buf_str(b, "Features come most important first.</p>\n<p class=\"legend soft scorebar\">"

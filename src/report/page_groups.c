@@ -25,17 +25,20 @@ static void add_name(sis__buf *b, const char *name) {
 static void add_share(sis__buf *b, sis_proportion s) {
     if (s.of)
         sis__buf_printf(b,
-                        "<td><span>%.1f %%</span> <small>%zu of %zu</small><span class=\"spread\"><b style=\"left:%.1f%%;width:%.1f%%\"></b>"
+                        "<td><span>%.1f %%</span> <small>%zu of %zu</small><span "
+                        "class=\"spread\"><b style=\"left:%.1f%%;width:%.1f%%\"></b>"
                         "<i style=\"left:%.1f%%\"></i></span>"
                         "<small>%.1f to %.1f</small></td>",
-                        100 * s.share, s.n, s.of, 100 * s.low, 100 * (s.high - s.low), 100 * s.share,
-                        100 * s.low, 100 * s.high);
+                        100 * s.share, s.n, s.of, 100 * s.low, 100 * (s.high - s.low),
+                        100 * s.share, 100 * s.low, 100 * s.high);
     else
         sis__buf_str(b, "<td>\xE2\x80\x93</td>");
 }
 
 static void add_decisions(sis__buf *b, const sis_groups *g, size_t n) {
-    sis__buf_str(b, "<div class=\"scroll\"><table class=\"numbers groups wide\"><thead><tr><th scope=\"col\">");
+    sis__buf_str(
+        b,
+        "<div class=\"scroll\"><table class=\"numbers groups wide\"><thead><tr><th scope=\"col\">");
     add_name(b, sis_groups_column(g));
     sis__buf_str(b, "</th><th scope=\"col\">examples</th><th scope=\"col\">decided</th>"
                     "</tr></thead>\n<tbody>\n");
@@ -51,7 +54,8 @@ static void add_decisions(sis__buf *b, const sis_groups *g, size_t n) {
 }
 
 static void add_reasons(sis__buf *b, const sis_groups *g, size_t n, size_t features) {
-    sis__buf_str(b, "<h3>Subsets with a feature</h3>\n<div class=\"scroll\"><table class=\"numbers groups\"><thead><tr><th "
+    sis__buf_str(b, "<h3>Subsets with a feature</h3>\n<div class=\"scroll\"><table class=\"numbers "
+                    "groups\"><thead><tr><th "
                     "scope=\"col\">feature</th>");
     for (size_t i = 0; i < n; i++) {
         sis__buf_str(b, "<th scope=\"col\">");

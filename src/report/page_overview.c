@@ -71,9 +71,9 @@ static int add_tiles(sis__buf *b, const sis_report *report) {
     sis__buf_str(b, "<div class=\"tiles\">\n");
     int several = report->n_runs > 1;
     add_tile(b, t.status[SIS_STATUS_EXPLAINED],
-             several                                    ? "explained"
+             several                               ? "explained"
              : t.status[SIS_STATUS_EXPLAINED] == 1 ? "decision explained"
-                                                        : "decisions explained",
+                                                   : "decisions explained",
              several ? "records, of " : "of ", t.n);
     if (!t.status[SIS_STATUS_EXPLAINED] && !t.subsets) {
         sis__buf_str(b, "</div>\n");
@@ -130,8 +130,10 @@ static void add_status_bar(sis__buf *b, const sis_report *report) {
         }
     sis__buf_str(b, "</ul></div>\n");
     if (t.status[SIS_STATUS_DEFAULT_DECISION])
-        sis__buf_str(b, "<p class=\"explain\">Decided by default means: the score meets the threshold even with everything "
-                        "masked, so no part of the input is responsible. Take another mask or another threshold.</p>\n");
+        sis__buf_str(b, "<p class=\"explain\">Decided by default means: the score meets the "
+                        "threshold even with everything "
+                        "masked, so no part of the input is responsible. Take another mask or "
+                        "another threshold.</p>\n");
 }
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
@@ -423,18 +425,6 @@ static void add_runs(sis__buf *b, const sis_report *report) {
     sis__buf_str(b, "</div>\n");
 }
 
-static int add_insight(sis__buf *b, const sis_report *report) {
-    size_t before = b->len;
-    sis__buf_str(b, "<div class=\"plots insight\">\n");
-    size_t empty = b->len;
-    int code = sis__page_figures(b, report, "overview", 0);
-    if (b->len == empty)
-        b->len = before;
-    else
-        sis__buf_str(b, "</div>\n");
-    return code;
-}
-
 /* Explain the claim of each kind of subset. */
 static void add_meanings(sis__buf *b, int kinds) {
     static const struct {
@@ -476,7 +466,7 @@ int sis__page_overview(sis__buf *b, const sis_report *report) {
         code = add_tiles(b, report);
     add_status_bar(b, report);
     if (code == SIS_OK)
-        code = add_insight(b, report);
+        code = sis__page_figures(b, report, "overview", 0);
     add_runs(b, report);
     add_meanings(b, sis__kinds_of(report));
     return code;

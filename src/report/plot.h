@@ -56,10 +56,6 @@ int sis__plot_scatter(sis__pen *p, const sis__plot *a);
  * median of all, unless they are mixed. */
 int sis__plot_lines(sis__pen *p, const sis__plot *a);
 
-/* A median line in a band: series 0, 1 and 2 are lower quartile, median and upper quartile over the
- * same x. Marks are vertical. */
-int sis__plot_band(sis__pen *p, const sis__plot *a);
-
 /* Shown beside bar i: the chosen values by series over all values, sorted; or words. */
 typedef struct sis__value_row {
     sis__numbers all, *held; /* held: (series) */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plots of y over x: scatter plots, with density where crowded; many lines; bands.
+ * Plots of y over x: scatter plots, with density where crowded; many lines.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -79,10 +79,10 @@ static void draw_density(const sis__frame *f, const sis__series *s) {
     }
     for (size_t c = 0; c < ACROSS * DOWN; c++)
         if (counts[c] > FEW)
-            sis__pen_rect(
-                f->pen, f->left + w * (double)(c % ACROSS), f->top + h * (double)(c / ACROSS), w, h,
-                (sis__ink){.colour = SIS__FIRST,
-                           .opacity = 0.2 + 0.8 * sqrt((double)counts[c] / (double)max)});
+            sis__pen_rect(f->pen, f->left + w * (double)(c % ACROSS),
+                          f->top + h * (double)(c / ACROSS), w, h,
+                          (sis__ink){.colour = SIS__FIRST,
+                                     .opacity = 0.2 + 0.8 * sqrt((double)counts[c] / (double)max)});
     for (size_t i = 0; i < s->x.n; i++)
         if (counts[cell_of(f, s->x.items[i], s->y.items[i])] <= FEW)
             sis__pen_dot(f->pen, sis__frame_x(f, s->x.items[i]), sis__frame_y(f, s->y.items[i]), 2,
@@ -99,10 +99,10 @@ int sis__plot_scatter(sis__pen *p, const sis__plot *a) {
         }
     for (size_t i = 0; i < a->n_marks; i++)
         stretch(&y, a->marks[i].at);
-    sis__frame f = {
-        .pen = p,
-        .x = a->whole ? fit_whole(a->x_label, x) : sis__plot_axis_fit(a->x_label, x.low, x.high, 8, 0),
-        .y = sis__plot_axis_fit(a->y_label, y.low, y.high, 6, 0)};
+    sis__frame f = {.pen = p,
+                    .x = a->whole ? fit_whole(a->x_label, x)
+                                  : sis__plot_axis_fit(a->x_label, x.low, x.high, 8, 0),
+                    .y = sis__plot_axis_fit(a->y_label, y.low, y.high, 6, 0)};
     sis__frame_draw(&f, sis__legend_height(a));
     if (a->n == 1 && n > CROWD)
         draw_density(&f, &a->series[0]);
@@ -186,35 +186,4 @@ int sis__plot_lines(sis__pen *p, const sis__plot *a) {
         code = draw_median(&f, a);
     draw_levels(&f, a, SIS__START);
     return code;
-}
-
-/* ---- Bands ----------------------------------------------------------------------------------- */
-
-int sis__plot_band(sis__pen *p, const sis__plot *a) {
-    const sis__numbers *x = &a->series[1].x;
-    span across = {INFINITY, -INFINITY}, up = {0, -INFINITY};
-    double *xy = SIS_NEW_RAW(double, 4 * x->n);
-    if (!xy)
-        return SIS_E_NOMEM;
-    for (size_t i = 0; i < x->n; i++) {
-        stretch(&across, x->items[i]);
-        stretch(&up, a->series[2].y.items[i]);
-    }
-    sis__frame f = {.pen = p,
-                    .x = sis__plot_axis_fit(a->x_label, across.low, across.high, 6, 0),
-                    .y = sis__plot_axis_fit(a->y_label, up.low, up.high, 6, a->whole)};
-    sis__frame_draw(&f, 0);
-    for (size_t i = 0; i < x->n; i++) {
-        size_t back = 2 * x->n - 1 - i;
-        xy[2 * i] = xy[2 * back] = sis__frame_x(&f, x->items[i]);
-        xy[2 * i + 1] = sis__frame_y(&f, a->series[0].y.items[i]);
-        xy[2 * back + 1] = sis__frame_y(&f, a->series[2].y.items[i]);
-    }
-    sis__pen_shape(p, xy, 2 * x->n, (sis__ink){.colour = SIS__FIRST, .opacity = 0.25});
-    for (size_t i = 0; i < x->n; i++)
-        xy[2 * i + 1] = sis__frame_y(&f, a->series[1].y.items[i]);
-    sis__pen_path(p, xy, x->n, (sis__ink){.colour = SIS__FIRST, .width = 2.5});
-    sis__marks_draw(&f, a);
-    free(xy);
-    return SIS_OK;
 }

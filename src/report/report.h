@@ -4,8 +4,7 @@
  *
  *     report.c      adds records; a run counts the records of one results file
  *     trace_summary.c  the part of a trace that is kept: steps for every threshold, score histories
- *     members.c     adds clusters, comparisons and evaluations, and matches them to examples;
- *                   motif.c aligns the members of a cluster of sequences
+ *     members.c     adds clusters, comparisons and evaluations, and matches them to examples
  *
  *     page.c        the page: head, tabs, sections. Sections are page_overview.c, page_examples.c,
  *                   page_clusters.c, page_compare.c, page_evaluate.c and page_groups.c.

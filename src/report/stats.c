@@ -19,14 +19,6 @@ int sis__numbers_add(sis__numbers *v, double x) {
     return code;
 }
 
-int sis__numbers_add_finite(sis__numbers *v, const double *from, size_t n) {
-    int code = SIS_OK;
-    for (size_t i = 0; code == SIS_OK && i < n; i++)
-        if (isfinite(from[i]))
-            code = sis__numbers_add(v, from[i]);
-    return code;
-}
-
 void sis__numbers_release(sis__numbers *v) {
     free(v->items);
     *v = (sis__numbers){0};

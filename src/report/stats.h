@@ -13,7 +13,6 @@ typedef struct sis__numbers {
 } sis__numbers;
 
 int sis__numbers_add(sis__numbers *v, double x);
-int sis__numbers_add_finite(sis__numbers *v, const double *from, size_t n); /* skips NaN, ... */
 void sis__numbers_release(sis__numbers *v);
 void sis__numbers_sort(sis__numbers *v);
 

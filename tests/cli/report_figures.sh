@@ -12,7 +12,7 @@ sis report --force "$results/image.jsonl" --clusters "$results/image-clusters.js
 sis report --force "$results/dna.jsonl" --clusters "$results/dna-clusters.json" -q -o page.html --figures dna
 sis report --force "$results/text.jsonl" "$results/table.jsonl" -o page.html --figures both 2>&1
 sis report --force "$results/image.jsonl" "$results/image-b.jsonl" --comparison "$results/image-comparison.json" -q -o page.html --figures two
-for name in decisions cross-scores joint-shares joint-clusters differences; do
+for name in decisions cross-scores joint-clusters differences; do
     mkdir -p models && mv "two/$name.svg" models
 done
 sis report --force "$results/dna.jsonl" --evaluation "$results/dna-evaluation.json" -q -o page.html --figures rated

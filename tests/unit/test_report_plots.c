@@ -232,41 +232,6 @@ static void names_that_are_too_long_take_two_lines(void **state) {
     sis__buf_release(&out);
 }
 
-/* ---- Motifs ---------------------------------------------------------------------------------- */
-
-/* Three sequences with the same word at different places; the last lacks its middle. */
-static void motifs_are_laid_over_each_other(void **state) {
-    (void)state;
-    static const char *const sequences[] = {"TTACGTTT", "ACGTTTTT", "TTTTACGT"};
-    int features[3][4] = {{2, 3, 4, 5}, {3, 0, 2, 1}, {4, 7, 5}};
-    sis_subset subsets[3] = {
-        {.n = 4, .features = features[0], .score = 0.9},
-        {.n = 4, .features = features[1], .score = 0.9},
-        {.n = 3, .features = features[2], .score = 0.9}};
-    sis__report_example examples[3];
-    sis__member members[3];
-    memset(examples, 0, sizeof examples);
-    for (size_t i = 0; i < 3; i++) {
-        examples[i].look = SIS__DNA;
-        examples[i].record.drawing.sequence = sequences[i];
-        examples[i].record.collection.n_subsets = 1;
-        examples[i].record.collection.subsets = &subsets[i];
-        members[i] = (sis__member){i, 0};
-    }
-    sis_report report = {.n = 3, .examples = examples};
-    sis__cluster c = {.n_members = 3, .members = members, .medoid = {SIZE_MAX, 0}};
-    double *counts;
-    size_t n;
-    assert_int_equal(sis__motif_count(&report, &c, &counts, &n), SIS_OK);
-    assert_int_equal(n, 4 + 8); /* four columns and four on either side */
-    assert_true(counts[4 * 4 + 0] == 3 && counts[4 * 5 + 1] == 3);       /* A, C */
-    assert_true(counts[4 * 6 + 2] == 2.25 && counts[4 * 6 + 0] == 0.25); /* G, one masked */
-    assert_true(counts[4 * 7 + 3] == 3);
-    for (size_t i = 0; i < n; i++)
-        assert_true(counts[4 * i] + counts[4 * i + 1] + counts[4 * i + 2] + counts[4 * i + 3] == 3);
-    free(counts);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quantiles_lie_between_their_neighbours),
@@ -278,7 +243,6 @@ int main(void) {
         cmocka_unit_test(far_values_do_not_stretch_a_range),
         cmocka_unit_test(texts_are_cut_to_a_width),
         cmocka_unit_test(names_that_are_too_long_take_two_lines),
-        cmocka_unit_test(motifs_are_laid_over_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
