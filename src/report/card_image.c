@@ -155,22 +155,21 @@ int sis__card_image(sis__buf *b, const sis__report_example *e) {
         const sis_subset *s = &e->record.collection.subsets[k];
         sis__buf_str(b, "<figure class=\"subset\">");
         code = add_picture(b, e, k, "chosen pixels");
-        sis__buf_str(b, "<figcaption>");
-        sis__html_plural(b, s->n, unit);
-        sis__buf_str(b, "<br><span class=\"soft\">score ");
-        sis__html_number(b, s->score);
-        sis__buf_str(b, "</span></figcaption></figure>\n");
+        sis__html(b,
+                  "<figcaption>%'zu %s%s<br><span class=\"soft\">score %g</span></figcaption>"
+                  "</figure>\n",
+                  s->n, unit, sis__plural(s->n), s->score);
     }
     if (code == SIS_OK && sis__attribution_max(&e->record) > 0) {
         sis__buf_str(b, "<figure class=\"attributed\">");
         code = add_picture(b, e, ATTRIBUTIONS, "attributions");
-        sis__buf_str(b, "<figcaption>attributions<br><span class=\"soft\">of <bdi>");
-        sis__html_clip(b, e->record.question.method, 40);
-        sis__buf_str(b, "</bdi></span></figcaption></figure>\n");
+        sis__html(b,
+                  "<figcaption>attributions<br><span class=\"soft\">of <bdi>%.40s</bdi></span>"
+                  "</figcaption></figure>\n",
+                  e->record.question.method);
     }
     sis__buf_str(b, "</div>\n");
     if (more)
-        sis__buf_printf(b, "<p class=\"soft\">And %zu more subset%s.</p>\n", more,
-                        more == 1 ? "" : "s");
+        sis__html(b, "<p class=\"soft\">And %zu more subset%s.</p>\n", more, sis__plural(more));
     return code;
 }

@@ -12,13 +12,7 @@
 
 #include "report/page.h"
 
-enum { ROWS_MAX = 200, NAME_MAX = 80, VALUES_MAX = 4 };
-
-static void add_name(sis__buf *b, const char *name) {
-    sis__buf_str(b, "<bdi>");
-    sis__html_clip(b, name, NAME_MAX);
-    sis__buf_str(b, "</bdi>");
-}
+enum { ROWS_MAX = 200, VALUES_MAX = 4 };
 
 /* The columns of a table of features. */
 typedef struct {
@@ -53,10 +47,9 @@ static void add_mixture(sis__buf *b, const sis_record *r, const double *values, 
         sis__buf_str(b, "none");
         return;
     }
-    sis__buf_str(b, "mostly ");
-    add_name(b, sis_record_value_name(r, best));
+    sis__html(b, "mostly <bdi>%.80s</bdi>", sis_record_value_name(r, best));
     if (others > 1)
-        sis__buf_printf(b, ", %zu in all", others);
+        sis__html(b, ", %zu in all", others);
 }
 
 /* Add the values of a feature: its category, "0.5", "0.5 0.1 0.9", "mostly own, 3 in all",
@@ -66,7 +59,7 @@ static void add_values(sis__buf *b, const sis_record *r, const double *values, i
     sis_record_values(r, feature, &count);
     const char *category = sis_record_category(r, values, feature);
     if (category) {
-        add_name(b, category);
+        sis__html(b, "<bdi>%.80s</bdi>", category);
         return;
     }
     if (count > 1 && sis_record_value_name(r, sis_record_value(r, feature, 0))) {
@@ -74,13 +67,8 @@ static void add_values(sis__buf *b, const sis_record *r, const double *values, i
         return;
     }
     for (shown = 0; shown < VALUES_MAX && shown < count; shown++) {
-        size_t v = sis_record_value(r, feature, shown);
-        if (shown)
-            sis__buf_char(b, ' ');
-        if (isnan(values[v]))
-            sis__buf_str(b, "missing");
-        else
-            sis__html_number(b, values[v]);
+        double v = values[sis_record_value(r, feature, shown)];
+        sis__html(b, isnan(v) ? "%smissing" : "%s%g", shown ? " " : "", v);
     }
     if (shown < count)
         sis__buf_str(b, " \xE2\x80\xA6");
@@ -96,6 +84,7 @@ static void add_spread(sis__buf *b, const columns *c, size_t feature, size_t v) 
     double min = all->items[0], max = all->items[all->n - 1], value = r->drawing.values[v], low,
            high;
     double below = 100 * sis__population_below(c->among, feature, value);
+    int is_above = below >= 50;
     double q[2] = {sis__numbers_quantile(all, 0.25), sis__numbers_quantile(all, 0.75)};
     double at[4] = {q[0], q[1], value, r->drawing.mask ? r->drawing.mask[v] : NAN};
     sis__numbers_range(all, &low, &high);
@@ -107,25 +96,17 @@ static void add_spread(sis__buf *b, const columns *c, size_t feature, size_t v) 
         double share = high > low ? (at[k] / 2 - low / 2) / (high / 2 - low / 2) : 0.5;
         at[k] = isnan(at[k]) ? NAN : 100 * fmax(0, fmin(1, share));
     }
-    sis__buf_printf(b, "<span class=\"spread%s%s\" title=\"least ", min < low ? " less" : "",
-                    max > high ? " more" : "");
-    sis__html_number(b, min);
-    sis__buf_str(b, ", half between ");
-    sis__html_number(b, q[0]);
-    sis__buf_str(b, " and ");
-    sis__html_number(b, q[1]);
-    sis__buf_str(b, ", most ");
-    sis__html_number(b, max);
-    sis__buf_printf(b, "\"><b style=\"left:%.1f%%;width:%.1f%%\"></b>", at[0], at[1] - at[0]);
+    sis__html(b,
+              "<span class=\"spread%s%s\" title=\"least %g, half between %g and %g, most %g\">"
+              "<b style=\"left:%.1f%%;width:%.1f%%\"></b>",
+              min < low ? " less" : "", max > high ? " more" : "", min, q[0], q[1], max, at[0],
+              at[1] - at[0]);
     if (!isnan(at[3]))
-        sis__buf_printf(b, "<u style=\"left:%.1f%%\"></u>", at[3]);
-    sis__buf_printf(b, "<i style=\"left:%.1f%%\"></i></span> <small>", at[2]);
-    if (below >= 50)
-        sis__buf_printf(b, "above %.0f %%</small>", below);
-    else
-        sis__buf_printf(
-            b, "below %.0f %%</small>",
-            100 - 100 * sis__population_below(c->among, feature, nextafter(value, INFINITY)));
+        sis__html(b, "<u style=\"left:%.1f%%\"></u>", at[3]);
+    if (!is_above)
+        below = 100 - 100 * sis__population_below(c->among, feature, nextafter(value, INFINITY));
+    sis__html(b, "<i style=\"left:%.1f%%\"></i></span> <small>%s %.0f %%</small>", at[2],
+              is_above ? "above" : "below", below);
 }
 
 /* For categories: the share of records with this category. */
@@ -135,10 +116,10 @@ static void add_share(sis__buf *b, const columns *c, int feature, size_t count) 
         size_t v = sis_record_value(r, feature, k);
         double share = 100 * (double)c->among->ones[v] / (double)c->among->n;
         if (r->drawing.values[v] == 1)
-            sis__buf_printf(b,
-                            "<span class=\"spread share\"><b style=\"left:0;width:%.1f%%\"></b>"
-                            "</span> <small>%.0f %% are</small>",
-                            share, share);
+            sis__html(b,
+                      "<span class=\"spread share\"><b style=\"left:0;width:%.1f%%\"></b>"
+                      "</span> <small>%.0f %% are</small>",
+                      share, share);
     }
 }
 
@@ -172,22 +153,18 @@ static void add_head(sis__buf *b, const columns *c) {
 static void add_attribution(sis__buf *b, const columns *c, double v) {
     sis__buf_str(b, "<td class=\"attributed\"><span");
     sis__attribution_style(b, v, c->max);
-    sis__buf_char(b, '>');
-    sis__html_number(b, v);
-    sis__buf_str(b, "</span></td>");
+    sis__html(b, ">%g</span></td>", v);
 }
 
 /* `other`: the masked or changed values; NULL: unknown. */
 static void add_row(sis__buf *b, const columns *c, int feature, const double *other,
                     const sis__choice *choice) {
     const sis_record *r = &c->e->record;
-    char name[4 * NAME_MAX + 1];
+    char name[321];
     sis_record_name(r, feature, name, sizeof name);
-    sis__buf_printf(b, "<tr data-f=\"%d\"", feature);
+    sis__html(b, "<tr data-f=\"%d\"", feature);
     sis__choice_class(b, choice, 0, "");
-    sis__buf_str(b, "><th scope=\"row\">");
-    add_name(b, name);
-    sis__buf_str(b, "</th>");
+    sis__html(b, "><th scope=\"row\"><bdi>%.80s</bdi></th>", name);
     if (r->drawing.values) {
         sis__buf_str(b, "<td>");
         add_values(b, r, r->drawing.values, feature);
@@ -196,7 +173,7 @@ static void add_row(sis__buf *b, const columns *c, int feature, const double *ot
     if (c->among)
         add_among(b, c, feature);
     if (c->other) {
-        sis__buf_printf(b, "<td%s>", c->changed ? " class=\"changed\"" : " class=\"soft\"");
+        sis__html(b, "<td class=\"%s\">", c->changed ? "changed" : "soft");
         if (other)
             add_values(b, r, other, feature);
         sis__buf_str(b, "</td>");
@@ -235,9 +212,10 @@ static int add_whole(sis__buf *b, const columns *c) {
     columns plain = *c;
     plain.changed = 0;
     plain.other = r->drawing.mask ? "masked" : NULL;
-    sis__buf_str(b, "<details class=\"whole\"><summary>The whole input: ");
-    sis__html_plural(b, n, "feature");
-    sis__buf_str(b, "</summary>\n<div class=\"scroll\"><table class=\"features\">\n");
+    sis__html(b,
+              "<details class=\"whole\"><summary>The whole input: %'zu feature%s</summary>\n"
+              "<div class=\"scroll\"><table class=\"features\">\n",
+              n, sis__plural(n));
     add_head(b, &plain);
     sis__buf_str(b, "<tbody>\n");
     for (size_t f = 0; code == SIS_OK && f < n && f < ROWS_MAX; f++)

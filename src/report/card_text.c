@@ -78,20 +78,18 @@ static void add_marked(sis__buf *b, const sis_record *r, const marks *m, int fea
 static void add_attributed(sis__buf *b, double v, double max, const char *text) {
     sis__buf_str(b, "<i");
     sis__attribution_style(b, v, max);
-    sis__buf_printf(b, " title=\"%.3g\">", v);
-    sis__html_clip(b, text, SENTENCE_MAX);
-    sis__buf_str(b, "</i>");
+    sis__html(b, " title=\"%.3g\">%.2000s</i>", v, text);
 }
 
 static void add_attributions(sis__buf *b, const sis_record *r) {
     double max = sis__attribution_max(r);
     if (max <= 0)
         return;
-    sis__buf_printf(b, "<details class=\"attributions\"%s><summary>What <bdi>",
-                    r->collection.n_subsets ? "" : " open");
-    sis__html_clip(b, r->question.method, 40);
-    sis__buf_printf(b, "</bdi> attributes to each</summary><p class=\"%s\">",
-                    r->drawing.sequence ? "dna" : "text");
+    sis__html(b,
+              "<details class=\"attributions\"%s><summary>What <bdi>%.40s</bdi> attributes to "
+              "each</summary><p class=\"%s\">",
+              r->collection.n_subsets ? "" : " open", r->question.method,
+              r->drawing.sequence ? "dna" : "text");
     for (size_t i = 0; i < r->n_attributions; i++) {
         char base[2] = {r->drawing.sequence ? r->drawing.sequence[i] : 0, 0};
         if (i)
@@ -156,11 +154,8 @@ static void add_gap(sis__buf *b, const char *at, const char *end) {
 
 /* Add the parts of a prompt that are never masked. */
 static void add_fixed(sis__buf *b, const char *text) {
-    if (!text || !*text)
-        return;
-    sis__buf_str(b, "<span class=\"fixed\">");
-    sis__html_text(b, text);
-    sis__buf_str(b, "</span>");
+    if (text && *text)
+        sis__html(b, "<span class=\"fixed\">%s</span>", text);
 }
 
 /* Add a text with its features marked: the original text, or the words separated by blanks. keep
@@ -196,15 +191,16 @@ static void add_words(sis__buf *b, const sis_record *r, const marks *m, const un
 }
 
 static void add_answer(sis__buf *b, const sis_prompted *p) {
-    sis__buf_str(b, "<p class=\"answer\" dir=\"auto\">");
-    sis__html_text(b, p->answer + strspn(p->answer, " "));
-    sis__buf_str(b, "</p>\n<p class=\"soft cost\">");
-    sis__html_plural(b, p->requests, "request");
-    sis__buf_str(b, ", ");
-    sis__html_plural(b, p->prompt_tokens + p->completion_tokens, "token");
+    size_t tokens = p->prompt_tokens + p->completion_tokens;
+    sis__html(
+        b,
+        "<p class=\"answer\" dir=\"auto\">%s</p>\n<p class=\"soft cost\">%'zu request%s, %'zu "
+        "token%s",
+        p->answer + strspn(p->answer, " "), p->requests, sis__plural(p->requests), tokens,
+        sis__plural(tokens));
     if (p->noise > 0)
-        sis__buf_printf(b, "; scores of one question differed by up to %.2g", p->noise);
-    sis__buf_printf(b, "%s</p>\n", p->bounded ? "; some scores are upper bounds" : "");
+        sis__html(b, "; scores of one question differed by up to %.2g", p->noise);
+    sis__html(b, "%s</p>\n", p->bounded ? "; some scores are upper bounds" : "");
 }
 
 int sis__card_text(sis__buf *b, const sis__report_example *e) {
@@ -214,9 +210,8 @@ int sis__card_text(sis__buf *b, const sis__report_example *e) {
     unsigned char *keep = code == SIS_OK && !r->prompted ? sis__excerpt(r) : NULL;
     if (keep) {
         add_words(b, r, &m, keep);
-        sis__buf_str(b, "<details><summary>The whole text, ");
-        sis__html_count(b, r->drawing.n_words);
-        sis__buf_str(b, " words</summary>\n");
+        sis__html(b, "<details><summary>The whole text, %'zu words</summary>\n",
+                  r->drawing.n_words);
     }
     if (code == SIS_OK)
         add_words(b, r, &m, NULL);

@@ -9,7 +9,9 @@
 #include "report/html.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,9 +110,43 @@ void sis__html_count(sis__buf *b, size_t n) {
     }
 }
 
-void sis__html_plural(sis__buf *b, size_t n, const char *noun) {
-    sis__html_count(b, n);
-    sis__buf_printf(b, " %s%s", noun, n == 1 ? "" : "s");
+/* ---- Formats --------------------------------------------------------------------------------- */
+
+/* Add the next argument as this conversion says: its n bytes, from "%" to its letter. */
+static void put(sis__buf *b, const char *conversion, size_t n, va_list *args) {
+    char format[16], letter = conversion[n - 1], *precision;
+    snprintf(format, sizeof format, "%.*s", (int)n, conversion);
+    precision = strchr(format, '.');
+    if (letter == 's')
+        sis__html_clip(b, va_arg(*args, const char *),
+                       precision ? strtoul(precision + 1, NULL, 10) : SIZE_MAX);
+    else if (letter == 'u' && format[1] == '\'')
+        sis__html_count(b, va_arg(*args, size_t));
+    else if (letter == 'u')
+        sis__buf_printf(b, "%zu", va_arg(*args, size_t));
+    else if (letter == 'd')
+        sis__buf_printf(b, "%ld", format[1] == 'l' ? va_arg(*args, long) : va_arg(*args, int));
+    else if (letter == 'g' && !precision)
+        sis__html_number(b, va_arg(*args, double));
+    else if (letter == 'g')
+        sis__buf_printf(b, "%.*g", atoi(precision + 1), va_arg(*args, double));
+    else if (letter == 'f')
+        sis__buf_printf(b, "%.*f", atoi(precision + 1), va_arg(*args, double));
+    else
+        sis__buf_char(b, letter);
+}
+
+void sis__html(sis__buf *b, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    for (const char *mark; (mark = strchr(format, '%'));) {
+        size_t n = strspn(mark + 1, "'.0123456789zl") + 2;
+        sis__buf_add(b, format, (size_t)(mark - format));
+        put(b, mark, n, &args);
+        format = mark + n;
+    }
+    sis__buf_str(b, format);
+    va_end(args);
 }
 
 /* ---- Images ---------------------------------------------------------------------------------- */

@@ -10,6 +10,14 @@
 
 #include "base/buf.h"
 
+/* Add HTML in the format of printf, whose arguments become text and numbers as a page shows them:
+ *
+ *     %s       escaped text; %.40s at most 40 characters
+ *     %'zu     1,234,567; %zu, %d, %ld without commas
+ *     %g       sis__html_number(); %.3g, %.1f as printf
+ *     %%       a percent sign */
+__attribute__((format(printf, 2, 3))) void sis__html(sis__buf *b, const char *format, ...);
+
 /* Add escaped text, for use between tags or quotes. Invalid UTF-8 becomes U+FFFD; control
  * characters and those that change the text direction are shown as U+202E. */
 void sis__html_text(sis__buf *b, const char *text);
@@ -34,9 +42,6 @@ void sis__html_count(sis__buf *b, size_t n);
 static inline const char *sis__plural(size_t n) {
     return n == 1 ? "" : "s";
 }
-
-/* "1 subset", "3 subsets" */
-void sis__html_plural(sis__buf *b, size_t n, const char *noun);
 
 /* The bytes in base64. */
 void sis__html_base64(sis__buf *b, const unsigned char *bytes, size_t n);

@@ -64,9 +64,7 @@ static void put_value(sis__buf *b, const sis_record *r, const double *values, in
 static void put_name(sis__buf *b, const sis_record *r, int feature) {
     char name[512];
     sis_record_name(r, feature, name, sizeof name);
-    sis__buf_str(b, "<bdi>");
-    sis__html_clip(b, name, 200);
-    sis__buf_str(b, "</bdi>");
+    sis__html(b, "<bdi>%.200s</bdi>", name);
 }
 
 static const double *changed_values(const sis_record *r, size_t k) {
@@ -114,35 +112,26 @@ static void put_subsets(sis__buf *b, const sis_record *r) {
 static void put_decision(sis__buf *b, const letter *l) {
     const sis_record *r = any_of(l);
     const sis_collection *c = &r->collection;
-    char reason[256];
+    int met = c->status != SIS_STATUS_NOT_DECIDED;
+    char text[256];
     if (c->status == SIS_STATUS_ERROR) {
         sis__buf_str(b, "The model could not be asked about this example.");
         return;
     }
     if (r->question.keep) {
-        sis__buf_str(b, "The model decided for ");
-        sis__output_name(r, reason, sizeof reason);
-        sis__html_text(b, reason);
-        sis__buf_char(b, '.');
+        sis__output_name(r, text, sizeof text);
+        sis__html(b, "The model decided for %s.", text);
     } else {
-        int met = c->status != SIS_STATUS_NOT_DECIDED;
-        sis__buf_str(b, "The model gave a score of ");
-        sis__html_number(b, c->score);
-        if (r->question.target_label) {
-            sis__buf_str(b, " for <bdi>");
-            sis__html_text(b, r->question.target_label);
-            sis__buf_str(b, "</bdi>");
-        }
-        sis__buf_printf(b, ". The decision is made if the score is %s ",
-                        r->question.below ? "at most" : "at least");
-        sis__html_number(b, r->question.threshold);
-        sis__buf_str(b, met ? ", and it is." : "; it is not, so the decision was not made.");
+        sis__html(b, "The model gave a score of %g", c->score);
+        if (r->question.target_label)
+            sis__html(b, " for <bdi>%s</bdi>", r->question.target_label);
+        sis__html(b, ". The decision is made if the score is %s %g%s",
+                  r->question.below ? "at most" : "at least", r->question.threshold,
+                  met ? ", and it is." : "; it is not, so the decision was not made.");
     }
-    sis_record_reason(r, reason, sizeof reason);
-    if (c->status == SIS_STATUS_DEFAULT_DECISION && *reason) {
-        sis__buf_char(b, ' ');
-        sis__html_text(b, reason);
-    }
+    sis_record_reason(r, text, sizeof text);
+    if (c->status == SIS_STATUS_DEFAULT_DECISION && *text)
+        sis__html(b, " %s", text);
 }
 
 static void put_reasons_are(sis__buf *b, const sis_record *r) {
@@ -166,18 +155,16 @@ static void put_proof(sis__buf *b, const sis_record *r) {
     const char *each = r->collection.n_subsets == 1 ? "this" : "each list";
     int kind = sis__kind_of(r), minimal = !(kind & (SIS__NOT_MINIMAL | SIS__RATIONALE));
     if (kind & SIS__PROVED) {
-        sis__buf_printf(b, "Proved: %s is enough ", each);
-        sis__html_text(b, promise);
-        sis__buf_printf(b,
-                        ". The model decides the same for everybody with the same values here%s. "
-                        "The proof covers all of them; it is no sample.",
-                        r->question.domain && strcmp(r->question.domain, "any") != 0
-                            ? " and others within that range"
-                            : "");
+        sis__html(b,
+                  "Proved: %s is enough %s. The model decides the same for everybody with "
+                  "the same values here%s. The proof covers all of them; it is no sample.",
+                  each, promise,
+                  r->question.domain && strcmp(r->question.domain, "any") != 0
+                      ? " and others within that range"
+                      : "");
     } else if (kind & SIS__DRAWN) {
-        sis__buf_printf(b, "Estimated: %s is enough ", each);
-        sis__html_text(b, promise);
-        sis__buf_str(b, ", as far as values drawn at random from data tell.");
+        sis__html(b, "Estimated: %s is enough %s, as far as values drawn at random from data tell.",
+                  each, promise);
     } else if (r->collection.verified) {
         sis__buf_printf(b,
                         "Checked with the model itself: with %s as it is and everything else "

@@ -109,8 +109,8 @@ static int add_section(sis__buf *body, sis__buf *links, const sis_report *report
                        size_t examples) {
     const char *id = SECTIONS[i].id, *title = SECTIONS[i].title;
     size_t before = body->len;
-    sis__buf_printf(body, "<section id=\"%s\" aria-labelledby=\"t-%s\">\n<h2 id=\"t-%s\">%s</h2>\n",
-                    id, id, id, title);
+    sis__html(body, "<section id=\"%s\" aria-labelledby=\"t-%s\">\n<h2 id=\"t-%s\">%s</h2>\n", id,
+              id, id, title);
     size_t empty = body->len;
     int code = SECTIONS[i].fill ? SECTIONS[i].fill(body, report)
                                 : sis__page_examples(body, report, examples);
@@ -119,7 +119,7 @@ static int add_section(sis__buf *body, sis__buf *links, const sis_report *report
         return code;
     }
     sis__buf_str(body, "</section>\n");
-    sis__buf_printf(links, "<a href=\"#%s\">%s</a>", id, title);
+    sis__html(links, "<a href=\"#%s\">%s</a>", id, title);
     return code;
 }
 

@@ -39,21 +39,18 @@ static int by_count(const void *a, const void *b) {
     return (x->count < y->count) - (x->count > y->count);
 }
 
-static int count_look(sis__buf *text, look_alike *seen, size_t *n) {
+static void count_look(sis__buf *text, look_alike *seen, size_t *n) {
     size_t k = 0;
     while (k < *n &&
            (seen[k].text.len != text->len || memcmp(seen[k].text.data, text->data, text->len) != 0))
         k++;
-    if (k < *n) {
-        sis__buf_release(text);
-    } else if (*n < LOOKS_MAX) {
-        seen[(*n)++] = (look_alike){*text, 0};
-    } else {
-        sis__buf_release(text);
-        return SIS_OK;
+    if (k == *n && *n < LOOKS_MAX) {
+        seen[(*n)++] = (look_alike){*text, 1};
+        return;
     }
-    seen[k].count++;
-    return SIS_OK;
+    sis__buf_release(text);
+    if (k < *n)
+        seen[k].count++;
 }
 
 /* Add each distinct text once, the most frequent first. */
@@ -64,30 +61,28 @@ static int add_lines(sis__buf *b, const sis_report *report, const sis__cluster *
     int code = seen ? SIS_OK : SIS_E_NOMEM;
     for (size_t i = 0; code == SIS_OK && i < c->n_members; i++) {
         const sis__member *m = &c->members[i];
-        sis__buf text;
+        sis__buf text = {0};
         if (!is_in_run(report, m, run))
             continue;
-        sis__buf_init(&text);
         code = sis__thumb(&text, &report->examples[m->example], m->subset);
         if (code == SIS_OK && (code = sis__buf_error(&text)) == SIS_OK)
-            code = count_look(&text, seen, &n);
+            count_look(&text, seen, &n);
         else
             sis__buf_release(&text);
     }
     if (n)
         qsort(seen, n, sizeof *seen, by_count);
     sis__buf_str(b, n ? "<div class=\"row lines\">" : "");
-    for (size_t k = 0; k < n; k++) {
-        if (code == SIS_OK && k < ROW_MAX) {
-            sis__buf_str(b, "<span>");
-            sis__buf_add(b, seen[k].text.data, seen[k].text.len);
-            if (seen[k].count > 1)
-                sis__buf_printf(b, " <span class=\"soft\">\xC3\x97 %zu</span>", seen[k].count);
-            sis__buf_str(b, "</span>");
-        }
-        sis__buf_release(&seen[k].text);
+    for (size_t k = 0; code == SIS_OK && k < n && k < ROW_MAX; k++) {
+        sis__buf_str(b, "<span>");
+        sis__buf_add(b, seen[k].text.data, seen[k].text.len);
+        if (seen[k].count > 1)
+            sis__html(b, " <span class=\"soft\">\xC3\x97 %zu</span>", seen[k].count);
+        sis__buf_str(b, "</span>");
     }
     sis__buf_str(b, n ? "</div>\n" : "");
+    for (size_t k = 0; k < n; k++)
+        sis__buf_release(&seen[k].text);
     free(seen);
     return code;
 }
@@ -129,16 +124,16 @@ static int add_rows(sis__buf *b, const sis_report *report, const sis__cluster *c
     return code;
 }
 
+static void add_pattern(sis__buf *b, const char *text, size_t count) {
+    sis__html(b, "<li><bdi>%.120s</bdi> <span class=\"soft\">\xC3\x97 %'zu</span></li>\n", text,
+              count);
+}
+
 /* "great 5, very good 2", as chips. */
 static void add_patterns(sis__buf *b, const sis__cluster *c) {
     sis__buf_str(b, "<ul class=\"patterns\" aria-label=\"Most frequent patterns\">");
-    for (size_t i = 0; i < c->found.n_patterns && i < PATTERNS_MAX; i++) {
-        sis__buf_str(b, "<li><bdi>");
-        sis__html_clip(b, c->found.patterns[i].text, 120);
-        sis__buf_str(b, "</bdi> <span class=\"soft\">\xC3\x97 ");
-        sis__html_count(b, c->found.patterns[i].count);
-        sis__buf_str(b, "</span></li>\n");
-    }
+    for (size_t i = 0; i < c->found.n_patterns && i < PATTERNS_MAX; i++)
+        add_pattern(b, c->found.patterns[i].text, c->found.patterns[i].count);
     sis__buf_str(b, "</ul>\n");
 }
 
@@ -206,22 +201,15 @@ static int by_shared_count(const void *a, const void *b) {
 static void add_shared_feature(sis__buf *b, const shared *s, size_t k) {
     char name[200];
     sis_record_name(s->like, s->features[k], name, sizeof name);
-    sis__buf_str(b, "<bdi>");
-    sis__html_clip(b, name, 60);
-    sis__buf_str(b, " <small>");
-    for (size_t i = 0; i < CATEGORIES_MAX && s->words[k][i]; i++) {
-        sis__buf_str(b, i ? ", " : "");
-        sis__html_clip(b, s->words[k][i], 40);
-    }
+    sis__html(b, "<bdi>%.60s <small>", name);
+    for (size_t i = 0; i < CATEGORIES_MAX && s->words[k][i]; i++)
+        sis__html(b, "%s%.40s", i ? ", " : "", s->words[k][i]);
     if (s->words[k][CATEGORIES_MAX])
         sis__buf_str(b, ", \xE2\x80\xA6");
-    if (!s->words[k][0] && s->low[k] <= s->high[k]) {
-        sis__html_number(b, s->low[k]);
-        if (s->high[k] > s->low[k]) {
-            sis__buf_str(b, " to ");
-            sis__html_number(b, s->high[k]);
-        }
-    }
+    if (!s->words[k][0] && s->low[k] <= s->high[k])
+        sis__html(b, "%g", s->low[k]);
+    if (!s->words[k][0] && s->low[k] < s->high[k])
+        sis__html(b, " to %g", s->high[k]);
     sis__buf_str(b, "</small></bdi>");
 }
 
@@ -247,7 +235,7 @@ static int add_ranges(sis__buf *b, const sis_report *report, const sis__cluster 
         sis__buf_str(b, "<li>");
         for (size_t k = 0; k < sets[i].n; k++)
             add_shared_feature(b, &sets[i], k);
-        sis__buf_printf(b, " <span class=\"soft\">\xC3\x97 %zu</span></li>\n", sets[i].count);
+        sis__html(b, " <span class=\"soft\">\xC3\x97 %zu</span></li>\n", sets[i].count);
     }
     for (size_t i = PATTERNS_MAX; i < n; i++)
         rest += sets[i].count;
@@ -259,12 +247,12 @@ static int add_ranges(sis__buf *b, const sis_report *report, const sis__cluster 
 }
 
 static void add_shares(sis__buf *b, const sis__cluster *c) {
-    for (size_t i = 0; c->found.n_shares > 1 && i < c->found.n_shares; i++) {
-        sis__buf_printf(b, "%s%.0f %% of <bdi>", i ? ", " : "<p class=\"soft\">",
-                        100 * c->found.shares[i].share);
-        sis__html_clip(b, c->found.shares[i].source, 60);
-        sis__buf_str(b, i + 1 < c->found.n_shares ? "</bdi>" : "</bdi></p>\n");
-    }
+    for (size_t i = 0; c->found.n_shares > 1 && i < c->found.n_shares; i++)
+        sis__html(b,
+                  i ? ", %.0f %% of <bdi>%.60s</bdi>"
+                    : "<p class=\"soft\">%.0f %% of <bdi>%.60s</bdi>",
+                  100 * c->found.shares[i].share, c->found.shares[i].source);
+    sis__buf_str(b, c->found.n_shares > 1 ? "</p>\n" : "");
 }
 
 /* Add a drawing and release it. */
@@ -281,19 +269,16 @@ static int add_drawing(sis__buf *b, sis__drawing *d, int made) {
 
 /* "FOXA1 MA0148.4 p 2e-9, q 1e-6" for each known motif that matches the cluster. */
 static void add_matches(sis__buf *b, const sis__cluster *c) {
-    sis__buf_str(b, "<div class=\"matches\"><p class=\"soft\">Known motifs like this one; the "
-                    "first is drawn below "
-                    "it:</p><ul>");
+    sis__buf_str(b,
+                 "<div class=\"matches\"><p class=\"soft\">Known motifs like this one; the first "
+                 "is drawn below it:</p><ul>");
     for (size_t i = 0; i < c->found.n_matches && i < PATTERNS_MAX; i++) {
         const sis_found_match *m = &c->found.matches[i];
-        sis__buf_str(b, "<li><bdi>");
-        sis__html_clip(b, m->name, 60);
-        sis__buf_str(b, "</bdi> <span class=\"soft\"><bdi>");
-        sis__html_clip(b, strcmp(m->id, m->name) ? m->id : "", 60);
-        sis__buf_printf(b, "</bdi> divergence %.3g", m->divergence);
+        sis__html(b, "<li><bdi>%.60s</bdi> <span class=\"soft\"><bdi>%.60s</bdi> divergence %.3g",
+                  m->name, strcmp(m->id, m->name) ? m->id : "", m->divergence);
         if (!isnan(m->p))
-            sis__buf_printf(b, ", p %.2g, q %.2g", m->p, m->q);
-        sis__buf_printf(b, "%s</span></li>\n", m->reverse ? ", other strand" : "");
+            sis__html(b, ", p %.2g, q %.2g", m->p, m->q);
+        sis__html(b, "%s</span></li>\n", m->reverse ? ", other strand" : "");
     }
     sis__buf_str(b, "</ul></div>\n");
 }
@@ -317,18 +302,12 @@ static int is_noise(const sis__clusters *set, size_t i) {
 }
 
 void sis__page_cluster_heading(sis__buf *b, const sis__clusters *set, size_t i) {
-    const sis__cluster *c = &set->clusters[i];
-    sis__buf_str(b, "<div class=\"cluster\"><h4>");
-    if (is_noise(set, i)) {
-        sis__buf_str(b, "In no cluster");
-    } else {
-        sis__buf_str(b, "Cluster <bdi>");
-        sis__html_count(b, c->found.number);
-        sis__buf_str(b, "</bdi>");
-    }
-    sis__buf_str(b, " <span class=\"tag\">");
-    sis__html_plural(b, c->found.size, "subset");
-    sis__buf_str(b, "</span></h4>\n");
+    const sis_found_cluster *f = &set->clusters[i].found;
+    if (is_noise(set, i))
+        sis__buf_str(b, "<div class=\"cluster\"><h4>In no cluster");
+    else
+        sis__html(b, "<div class=\"cluster\"><h4>Cluster <bdi>%'zu</bdi>", f->number);
+    sis__html(b, " <span class=\"tag\">%'zu subset%s</span></h4>\n", f->size, sis__plural(f->size));
 }
 
 int sis__page_cluster(sis__buf *b, const sis_report *report, const sis__clusters *set, size_t i,
@@ -383,12 +362,10 @@ int sis__page_logo(sis__buf *b, const sis_report *report) {
     if (!find_largest(report, &set, &i))
         return SIS_OK;
     const sis__cluster *c = &set->clusters[i];
-    sis__buf_str(b, "<div class=\"cluster first\"><h4>What the largest cluster looks like "
-                    "<span class=\"tag\">");
-    sis__html_count(b, c->found.size);
-    sis__buf_str(b, " of ");
-    sis__html_plural(b, set->found.n, "subset");
-    sis__buf_str(b, "</span></h4>\n<div class=\"motif\">");
+    sis__html(b,
+              "<div class=\"cluster first\"><h4>What the largest cluster looks like "
+              "<span class=\"tag\">%'zu of %'zu subset%s</span></h4>\n<div class=\"motif\">",
+              c->found.size, set->found.n, sis__plural(set->found.n));
     int code = add_logo(b, report, c);
     sis__buf_str(b, "</div></div>\n");
     return code;
@@ -396,23 +373,20 @@ int sis__page_logo(sis__buf *b, const sis_report *report) {
 
 /* For subsets of one word each: the words, and the number of subsets of each. */
 static void add_counts(sis__buf *b, const sis__clusters *set) {
-    sis__html_plural(b, set->found.n, "subset");
-    sis__buf_str(
-        b, ", each of one word. Number of subsets with each word:</p>\n<ul class=\"patterns\" "
-           "aria-label=\"Words\">");
+    sis__html(b,
+              "%'zu subset%s, each of one word. Number of subsets with each word:</p>\n"
+              "<ul class=\"patterns\" aria-label=\"Words\">",
+              set->found.n, sis__plural(set->found.n));
     for (size_t i = 0; i < set->n_clusters && i < CLUSTERS_MAX; i++) {
         const sis_found_cluster *f = &set->clusters[i].found;
-        sis__buf_str(b, "<li><bdi>");
-        sis__html_clip(b, f->n_patterns ? f->patterns[0].text : "", 120);
-        sis__buf_str(b, "</bdi> <span class=\"soft\">\xC3\x97 ");
-        sis__html_count(b, f->size);
-        sis__buf_str(b, "</span></li>\n");
+        add_pattern(b, f->n_patterns ? f->patterns[0].text : "", f->size);
     }
     sis__buf_str(b, "</ul>\n");
 }
 
 static int add_set(sis__buf *b, const sis_report *report, const sis__clusters *set) {
-    size_t n = set->n_clusters - (set->found.n_noise > 0);
+    const sis_clustering *found = &set->found;
+    size_t n = set->n_clusters - (found->n_noise > 0);
     int code = SIS_OK;
     if (report->n_sets > 1) {
         sis__buf_str(b, "<h3><bdi>");
@@ -420,28 +394,24 @@ static int add_set(sis__buf *b, const sis_report *report, const sis__clusters *s
         sis__buf_str(b, "</bdi></h3>\n");
     }
     sis__buf_str(b, "<p class=\"soft\">");
-    if (set->found.counts) {
+    if (found->counts) {
         add_counts(b, set);
         return code;
     }
-    sis__html_plural(b, n, "cluster");
-    sis__buf_str(b, " of ");
-    sis__html_plural(b, set->found.n, "subset");
-    if (set->found.distance) {
-        sis__buf_str(b, " by ");
-        sis__html_clip(b, set->found.distance, 40);
-        sis__buf_str(b, " distance");
-    }
-    if (set->found.strands && strcmp(set->found.strands, "both") == 0)
+    sis__html(b, "%'zu cluster%s of %'zu subset%s", n, sis__plural(n), found->n,
+              sis__plural(found->n));
+    if (found->distance)
+        sis__html(b, " by %.40s distance", found->distance);
+    if (found->strands && strcmp(found->strands, "both") == 0)
         sis__buf_str(b, " on both strands");
-    if (!isnan(set->found.eps))
-        sis__buf_printf(b, ", neighbours within %.4g", set->found.eps);
+    if (!isnan(found->eps))
+        sis__html(b, ", neighbours within %.4g", found->eps);
     sis__buf_str(b, ".</p>\n");
     for (size_t i = 0; code == SIS_OK && i < set->n_clusters; i++)
         if (i < CLUSTERS_MAX || i + 1 == set->n_clusters)
             code = add_cluster(b, report, set, i);
     if (set->n_clusters > CLUSTERS_MAX)
-        sis__buf_printf(b, "<p class=\"soft\">The largest %d are shown.</p>\n", CLUSTERS_MAX);
+        sis__html(b, "<p class=\"soft\">The largest %d are shown.</p>\n", CLUSTERS_MAX);
     return code;
 }
 

@@ -25,15 +25,6 @@ static const struct {
              {SIS_QUANTITY_IOU_F1, "IOU F1"}};
 enum { N_TESTS = sizeof TESTS / sizeof *TESTS };
 
-static void add_cell(sis__buf *b, double v) {
-    sis__buf_str(b, "<td>");
-    if (isfinite(v))
-        sis__buf_printf(b, "%.3g", v);
-    else
-        sis__buf_str(b, "\xE2\x80\x93");
-    sis__buf_str(b, "</td>");
-}
-
 static const sis_quantity *quantity_of(const sis_evaluated_method *m, int k) {
     return &m->summary.quantities[TESTS[k].quantity];
 }
@@ -46,14 +37,16 @@ static int was_tested(const sis_evaluation *e, int k) {
 }
 
 static void add_row(sis__buf *b, const sis_evaluated_method *m, int k) {
-    sis__buf_printf(b, "<tr><td>%s</td><th><bdi>", TESTS[k].words);
-    sis__html_clip(b, m->name, 40);
-    sis__buf_str(b, "</bdi></th>");
-    sis__buf_str(b, "<td>");
-    sis__html_number(b, quantity_of(m, k)->median); /* scores near 1 must not show as 1 */
-    sis__buf_str(b, "</td>");
-    add_cell(b, quantity_of(m, k)->rank_sum_p);
-    add_cell(b, quantity_of(m, k)->signed_rank_p);
+    const sis_quantity *q = quantity_of(m, k);
+    const double p[] = {q->rank_sum_p, q->signed_rank_p};
+    /* the median as a score: near 1 must not show as 1 */
+    sis__html(b, "<tr><td>%s</td><th><bdi>%.40s</bdi></th><td>%g</td>", TESTS[k].words, m->name,
+              q->median);
+    for (int i = 0; i < 2; i++)
+        if (isfinite(p[i]))
+            sis__html(b, "<td>%.3g</td>", p[i]);
+        else
+            sis__buf_str(b, "<td>\xE2\x80\x93</td>");
     sis__buf_str(b, "</tr>\n");
 }
 
@@ -72,31 +65,24 @@ static void add_table(sis__buf *b, const sis_evaluation *e) {
 static void add_correlations(sis__buf *b, const sis_evaluation *e) {
     for (size_t i = 0; i < e->n_methods && i < SIS__GROUPS_MAX; i++) {
         const sis_evaluated_method *m = &e->methods[i];
-        if (!isfinite(m->summary.pearson_r))
-            continue;
-        sis__buf_str(b, "<p><bdi>");
-        sis__html_clip(b, m->name, 40);
-        sis__buf_str(b, "</bdi>: the share marked and the quality of the human selection have a "
-                        "correlation of ");
-        sis__html_number(b, m->summary.pearson_r);
-        sis__buf_str(b, ", p = ");
-        sis__html_number(b, m->summary.pearson_p);
-        sis__buf_str(b, ".</p>\n");
+        if (isfinite(m->summary.pearson_r))
+            sis__html(
+                b,
+                "<p><bdi>%.40s</bdi>: the share marked and the quality of the human selection "
+                "have a correlation of %g, p = %g.</p>\n",
+                m->name, m->summary.pearson_r, m->summary.pearson_p);
     }
 }
 
 static int add_evaluation(sis__buf *b, const sis_report *report, size_t k) {
     const sis_evaluation *e = &report->evaluations[k];
-    sis__buf_str(b, "<h3 class=\"part\">");
-    sis__html_plural(b, e->n_methods, "method");
-    sis__buf_str(b, " on ");
-    sis__html_plural(b, e->n_examples, "example");
-    sis__buf_str(b, "</h3>\n<p class=\"soft\">Model <bdi>");
-    sis__html_clip(b, e->model ? e->model : "", 100);
-    if (e->motif) {
-        sis__buf_str(b, "</bdi>, motif <bdi>");
-        sis__html_clip(b, e->motif, 60);
-    }
+    sis__html(b,
+              "<h3 class=\"part\">%'zu method%s on %'zu example%s</h3>\n"
+              "<p class=\"soft\">Model <bdi>%.100s",
+              e->n_methods, sis__plural(e->n_methods), e->n_examples, sis__plural(e->n_examples),
+              e->model ? e->model : "");
+    if (e->motif)
+        sis__html(b, "</bdi>, motif <bdi>%.60s", e->motif);
     sis__buf_str(b, "</bdi></p>\n");
     int code = sis__page_figures(b, report, "methods", k);
     add_table(b, e);

@@ -15,29 +15,22 @@
 #include "report/page.h"
 
 void sis__subset_caption(sis__buf *b, const sis__report_example *e, size_t k) {
-    const sis_collection *c = &e->record.collection;
-    sis__html_count(b, c->subsets[k].n);
-    sis__buf_str(b, " of ");
-    sis__html_plural(b, c->n_features, sis_record_unit(&e->record));
+    const sis_record *r = &e->record;
+    const sis_collection *c = &r->collection;
+    const sis_guarantee *g = r->guarantee;
     double score;
-    sis__buf_printf(b, " \xC2\xB7 %s ", sis_record_subset_score(&e->record, k, &score));
-    sis__html_number(b, score);
-    if (e->record.prompted && !sis_record_is_contrast(&e->record) &&
-        !isnan(c->subsets[k].without)) {
-        sis__buf_str(b, " alone, ");
-        sis__html_number(b, c->subsets[k].without);
-        sis__buf_str(b, " without it");
-    }
-    const sis_guarantee *g = e->record.guarantee;
-    if (sis_record_is_contrast(&e->record)) {
+    const char *name = sis_record_subset_score(r, k, &score);
+    sis__html(b, "%'zu of %'zu %s%s \xC2\xB7 %s %g", c->subsets[k].n, c->n_features,
+              sis_record_unit(r), sis__plural(c->n_features), name, score);
+    if (r->prompted && !sis_record_is_contrast(r) && !isnan(c->subsets[k].without))
+        sis__html(b, " alone, %g without it", c->subsets[k].without);
+    if (sis_record_is_contrast(r)) {
         if (g && g->distances && !isnan(g->distances[k]))
-            sis__buf_printf(b, " \xC2\xB7 distance %.4g", g->distances[k]);
+            sis__html(b, " \xC2\xB7 distance %.4g", g->distances[k]);
     } else if (g && g->kind != SIS_GUARANTEE_MASK) {
         char promise[160];
-        sis_record_promise(&e->record, k, promise, sizeof promise);
-        sis__buf_str(b, " \xC2\xB7 enough <bdi>");
-        sis__html_clip(b, promise, sizeof promise);
-        sis__buf_str(b, "</bdi>");
+        sis_record_promise(r, k, promise, sizeof promise);
+        sis__html(b, " \xC2\xB7 enough <bdi>%s</bdi>", promise);
     }
 }
 
@@ -53,6 +46,7 @@ static void name_cell(const sis__report_example *e, int feature, char *text, siz
 }
 
 int sis__thumb(sis__buf *b, const sis__report_example *e, size_t k) {
+    enum { SHOWN = 12 };
     const sis_subset *s = &e->record.collection.subsets[k];
     char name[160];
     if (e->look == SIS__IMAGE)
@@ -60,13 +54,11 @@ int sis__thumb(sis__buf *b, const sis__report_example *e, size_t k) {
     if (e->look == SIS__DNA)
         return sis__thumb_dna(b, e, k);
     sis__buf_str(b, "<span class=\"words\">");
-    for (size_t i = 0; i < s->n && i < 12; i++) {
+    for (size_t i = 0; i < s->n && i < SHOWN; i++) {
         name_cell(e, s->features[i], name, sizeof name);
-        sis__buf_str(b, i ? " <bdi>" : "<bdi>");
-        sis__html_clip(b, name, 40);
-        sis__buf_str(b, "</bdi>");
+        sis__html(b, "%s<bdi>%.40s</bdi>", i ? " " : "", name);
     }
-    sis__buf_str(b, s->n > 12 ? " \xE2\x80\xA6</span>" : "</span>");
+    sis__buf_str(b, s->n > SHOWN ? " \xE2\x80\xA6</span>" : "</span>");
     return SIS_OK;
 }
 
@@ -76,24 +68,19 @@ int sis__thumb(sis__buf *b, const sis__report_example *e, size_t k) {
 static void add_verdict(sis__buf *b, const sis_record *r) {
     const sis_collection *c = &r->collection;
     char output[200];
-    int behind = r->question.keep && c->status == SIS_STATUS_NOT_DECIDED;
-    sis__buf_printf(b, "<p class=\"verdict\">%s <b>",
-                    behind             ? "behind by"
-                    : r->question.keep ? "ahead by"
-                                       : "score");
-    sis__html_number(b, behind ? -c->score : c->score);
-    sis__buf_str(b, "</b>");
-    if (!r->question.keep) {
-        sis__buf_printf(b, " %s%s ", c->status == SIS_STATUS_NOT_DECIDED ? "is not " : "",
-                        r->question.below ? "\xE2\x89\xA4" : "\xE2\x89\xA5");
-        sis__html_number(b, r->question.threshold);
-    }
+    int undecided = c->status == SIS_STATUS_NOT_DECIDED, behind = r->question.keep && undecided;
+    sis__html(b, "<p class=\"verdict\">%s <b>%g</b>",
+              behind             ? "behind by"
+              : r->question.keep ? "ahead by"
+                                 : "score",
+              behind ? -c->score : c->score);
+    if (!r->question.keep)
+        sis__html(b, " %s%s %g", undecided ? "is not " : "",
+                  r->question.below ? "\xE2\x89\xA4" : "\xE2\x89\xA5", r->question.threshold);
     if (!sis__output_is_plain(r)) {
         sis__output_name(r, output, sizeof output);
-        sis__buf_printf(b, " for %s<b><bdi>", /* a bare number needs a noun */
-                        strspn(output, "0123456789") == strlen(output) ? "class " : "");
-        sis__html_clip(b, output, 60);
-        sis__buf_str(b, "</bdi></b>");
+        sis__html(b, " for %s<b><bdi>%.60s</bdi></b>", /* a bare number needs a noun */
+                  strspn(output, "0123456789") == strlen(output) ? "class " : "", output);
     }
     sis__buf_str(b, "</p>\n");
 }
@@ -103,21 +90,17 @@ static void add_verdict(sis__buf *b, const sis_record *r) {
 static void add_found(sis__buf *b, const sis_record *r) {
     char text[160];
     sis_record_found(r, text, sizeof text);
-    sis__buf_str(b, "<p class=\"found\"><bdi>");
-    sis__html_clip(b, text, sizeof text);
-    sis__buf_str(b, "</bdi></p>\n");
+    sis__html(b, "<p class=\"found\"><bdi>%s</bdi></p>\n", text);
     if (sis_record_is_contrast(r))
         return;
     sis__buf_str(b, "<p class=\"found soft\">");
-    if (sis_record_masked_name(r)) {
-        sis__buf_printf(b, "%s ", sis_record_masked_name(r));
-        sis__html_number(b, r->collection.masked_score);
-        sis__buf_str(b, ", ");
-    }
+    if (sis_record_masked_name(r))
+        sis__html(b, "%s %g, ", sis_record_masked_name(r), r->collection.masked_score);
     sis_record_rest(r, text, sizeof text);
-    for (const char *c = text; *c; c++)
-        sis__buf_printf(b, "%.*s", *c == '-' && c > text && c[-1] == ' ' ? 3 : 1,
-                        *c == '-' && c > text && c[-1] == ' ' ? "\xE2\x88\x92" : c);
+    for (const char *c = text; *c; c++) {
+        int minus = *c == '-' && c > text && c[-1] == ' ';
+        sis__buf_printf(b, "%.*s", minus ? 3 : 1, minus ? "\xE2\x88\x92" : c);
+    }
     sis__buf_str(b, "</p>\n");
 }
 
@@ -127,26 +110,22 @@ static void add_reason(sis__buf *b, const sis_record *r) {
     char reason[256], advice[256];
     sis_record_reason(r, reason, sizeof reason);
     sis_record_advice(r, advice, sizeof advice);
-    sis__buf_str(b, "<p class=\"reason\">");
-    if (*reason) {
-        sis__html_clip(b, reason, sizeof reason);
-        sis__buf_printf(b, " %s", advice);
-    } else if (c->status == SIS_STATUS_CUT) {
-        sis__buf_str(b, "A limit of time or evaluations was reached. Until then ");
-        sis__html_plural(b, c->n_subsets, "sufficient subset");
-        sis__buf_str(b, c->n_subsets == 1 ? " was found." : " were found.");
-        if (c->bound.n) {
-            sis__buf_str(b, " These ");
-            sis__html_plural(b, c->bound.n, "feature");
-            sis__buf_str(b, " of the rest are also sufficient, but perhaps not minimal: score ");
-            sis__html_number(b, c->bound.score);
-            sis__buf_str(b, ".");
-        }
-    } else {
-        sis__buf_str(b, "The model failed: <bdi>");
-        sis__html_clip(b, c->message ? c->message : "it did not say why", 500);
-        sis__buf_str(b, "</bdi>");
-    }
+    if (*reason)
+        sis__html(b, "<p class=\"reason\">%s %s</p>\n", reason, advice);
+    else if (c->status != SIS_STATUS_CUT)
+        sis__html(b, "<p class=\"reason\">The model failed: <bdi>%.500s</bdi></p>\n",
+                  c->message ? c->message : "it did not say why");
+    if (*reason || c->status != SIS_STATUS_CUT)
+        return;
+    sis__html(b,
+              "<p class=\"reason\">A limit of time or evaluations was reached. Until then %'zu "
+              "sufficient subset%s found.",
+              c->n_subsets, c->n_subsets == 1 ? " was" : "s were");
+    if (c->bound.n)
+        sis__html(b,
+                  " These %'zu feature%s of the rest are also sufficient, but perhaps not minimal: "
+                  "score %g.",
+                  c->bound.n, sis__plural(c->bound.n), c->bound.score);
     sis__buf_str(b, "</p>\n");
 }
 
@@ -165,26 +144,20 @@ static void add_label(sis__buf *b, const sis_record *r) {
     int named = digit && r->question.n_outputs == 1 && target &&
                 strspn(target, "0123456789.") < strlen(target);
     /* labels 1 and 0 mean the named output */
-    sis__buf_printf(b, " <span class=\"tag\">labelled %s<bdi>",
-                    named && *label == '0' ? "not " : "");
-    sis__html_clip(b, named ? target : label, 40);
-    sis__buf_str(b, "</bdi></span>");
+    sis__html(b, " <span class=\"tag\">labelled %s<bdi>%.40s</bdi></span>",
+              named && *label == '0' ? "not " : "", named ? target : label);
 }
 
 /* The example, the kind of answer, and the answer. */
 static void add_heading(sis__buf *b, const sis_report *report, const sis__report_example *e) {
     const sis_record *r = &e->record;
-    sis__buf_str(b, "<header><p class=\"whose\"><bdi>");
-    sis__html_clip(b, r->id, 60);
-    sis__buf_str(b, "</bdi>");
+    sis__html(b, "<header><p class=\"whose\"><bdi>%.60s</bdi>", r->id);
     if (r->drawing.label)
         add_label(b, r);
-    if (report->n_runs > 1) {
-        sis__buf_str(b, " <span class=\"tag run\"><bdi>");
-        sis__html_clip(b, sis__run_name(report, e->run), 60);
-        sis__buf_str(b, "</bdi></span>");
-    }
-    sis__buf_printf(b, "</p>\n<h3>%s</h3>\n", sis__record_title(r));
+    if (report->n_runs > 1)
+        sis__html(b, " <span class=\"tag run\"><bdi>%.60s</bdi></span>",
+                  sis__run_name(report, e->run));
+    sis__html(b, "</p>\n<h3>%s</h3>\n", sis__record_title(r));
     if (r->collection.status != SIS_STATUS_ERROR)
         add_verdict(b, r);
     if (r->collection.status == SIS_STATUS_EXPLAINED)
@@ -264,11 +237,8 @@ static void add_status_filter(sis__buf *b, const sis_report *report, const sis__
 
 static void add_run_filter(sis__buf *b, const sis_report *report) {
     sis__buf_str(b, "<label>of <select id=\"run\"><option value=\"\">every file</option>");
-    for (size_t i = 0; i < report->n_runs; i++) {
-        sis__buf_printf(b, "<option value=\"%zu\">", i);
-        sis__html_clip(b, sis__run_name(report, i), 60);
-        sis__buf_str(b, "</option>");
-    }
+    for (size_t i = 0; i < report->n_runs; i++)
+        sis__html(b, "<option value=\"%zu\">%.60s</option>", i, sis__run_name(report, i));
     sis__buf_str(b, "</select></label>\n");
 }
 
@@ -293,9 +263,7 @@ static void add_class_filter(sis__buf *b, const sis_report *report) {
     for (size_t k = 0; k <= highest; k++)
         if (first[k] != SIZE_MAX) {
             sis__output_name(&report->examples[first[k]].record, name, sizeof name);
-            sis__buf_printf(b, "<option value=\"%zu\">", k);
-            sis__html_clip(b, name, 40);
-            sis__buf_str(b, "</option>");
+            sis__html(b, "<option value=\"%zu\">%.40s</option>", k, name);
         }
     sis__buf_str(b, "</select></label>\n");
 }
@@ -329,17 +297,15 @@ static void add_picker(sis__buf *b, const double *grid, size_t n_grid, double at
     size_t start = 0;
     while (start + 1 < n_grid && grid[start] < at)
         start++;
-    sis__buf_printf(
+    sis__html(
         b,
         "<div class=\"picker\" id=\"picker\"><label for=\"threshold\">Threshold</label>\n"
         "<input type=\"range\" id=\"threshold\" min=\"0\" max=\"%zu\" value=\"%zu\" step=\"1\" "
-        "aria-describedby=\"picked\">\n<output id=\"at\" for=\"threshold\">",
-        n_grid - 1, start);
-    sis__html_number(b, at);
-    sis__buf_str(
-        b, "</output>\n<button type=\"button\" id=\"reset\" disabled>As explained</button>\n"
-           "<p id=\"picked\" class=\"soft\" aria-live=\"polite\">Move the slider to see the first "
-           "subset at another threshold.</p></div>\n");
+        "aria-describedby=\"picked\">\n<output id=\"at\" for=\"threshold\">%g</output>\n"
+        "<button type=\"button\" id=\"reset\" disabled>As explained</button>\n"
+        "<p id=\"picked\" class=\"soft\" aria-live=\"polite\">Move the slider to see the first "
+        "subset at another threshold.</p></div>\n",
+        n_grid - 1, start, at);
 }
 
 static void add_bar(sis__buf *b, const sis_report *report, const sis__layout *layout,
@@ -436,13 +402,9 @@ int sis__page_examples(sis__buf *b, const sis_report *report, size_t max) {
         code = sis__picker_grid(report, &grid, &n_grid);
     if (code == SIS_OK)
         add_bar(b, report, &layout, grid, n_grid);
-    if (layout.n < report->n) {
-        sis__buf_str(b, "<p>");
-        sis__html_count(b, layout.n);
-        sis__buf_str(b, " of ");
-        sis__html_plural(b, report->n, "example");
-        sis__buf_str(b, " are drawn, spread evenly over the results.</p>\n");
-    }
+    if (layout.n < report->n)
+        sis__html(b, "<p>%'zu of %'zu example%s are drawn, spread evenly over the results.</p>\n",
+                  layout.n, report->n, sis__plural(report->n));
     if (code == SIS_OK)
         code = sis__page_cards(b, report, &layout);
     sis__buf_str(b, "<p id=\"none\" hidden>No example matches.</p>\n");

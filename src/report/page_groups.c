@@ -4,7 +4,7 @@
  */
 #include "report/page.h"
 
-enum { FEATURES_MAX = 30, NAME_MAX = 60 };
+enum { FEATURES_MAX = 30 };
 
 int sis_report_by(sis_report *report, const char *column) {
     size_t groups, features;
@@ -16,37 +16,28 @@ int sis_report_by(sis_report *report, const char *column) {
     return error || !column ? error : sis_groups_sort(report->groups, &groups, &features);
 }
 
-static void add_name(sis__buf *b, const char *name) {
-    sis__buf_str(b, "<bdi>");
-    sis__html_clip(b, name, NAME_MAX);
-    sis__buf_str(b, "</bdi>");
-}
-
 static void add_share(sis__buf *b, sis_proportion s) {
     if (s.of)
-        sis__buf_printf(b,
-                        "<td><span>%.1f %%</span> <small>%zu of %zu</small><span "
-                        "class=\"spread\"><b style=\"left:%.1f%%;width:%.1f%%\"></b>"
-                        "<i style=\"left:%.1f%%\"></i></span>"
-                        "<small>%.1f to %.1f</small></td>",
-                        100 * s.share, s.n, s.of, 100 * s.low, 100 * (s.high - s.low),
-                        100 * s.share, 100 * s.low, 100 * s.high);
+        sis__html(b,
+                  "<td><span>%.1f %%</span> <small>%zu of %zu</small><span class=\"spread\">"
+                  "<b style=\"left:%.1f%%;width:%.1f%%\"></b><i style=\"left:%.1f%%\"></i></span>"
+                  "<small>%.1f to %.1f</small></td>",
+                  100 * s.share, s.n, s.of, 100 * s.low, 100 * (s.high - s.low), 100 * s.share,
+                  100 * s.low, 100 * s.high);
     else
         sis__buf_str(b, "<td>\xE2\x80\x93</td>");
 }
 
 static void add_decisions(sis__buf *b, const sis_groups *g, size_t n) {
-    sis__buf_str(
-        b,
-        "<div class=\"scroll\"><table class=\"numbers groups wide\"><thead><tr><th scope=\"col\">");
-    add_name(b, sis_groups_column(g));
-    sis__buf_str(b, "</th><th scope=\"col\">examples</th><th scope=\"col\">decided</th>"
-                    "</tr></thead>\n<tbody>\n");
+    sis__html(b,
+              "<div class=\"scroll\"><table class=\"numbers groups wide\"><thead><tr>"
+              "<th scope=\"col\"><bdi>%.60s</bdi></th><th scope=\"col\">examples</th>"
+              "<th scope=\"col\">decided</th></tr></thead>\n<tbody>\n",
+              sis_groups_column(g));
     for (size_t i = 0; i < n; i++) {
         sis_group of = sis_groups_at(g, i);
-        sis__buf_str(b, "<tr><th scope=\"row\">");
-        add_name(b, of.name);
-        sis__buf_printf(b, "</th><td>%zu</td>", of.examples);
+        sis__html(b, "<tr><th scope=\"row\"><bdi>%.60s</bdi></th><td>%zu</td>", of.name,
+                  of.examples);
         add_share(b, of.decided);
         sis__buf_str(b, "</tr>\n");
     }
@@ -55,18 +46,12 @@ static void add_decisions(sis__buf *b, const sis_groups *g, size_t n) {
 
 static void add_reasons(sis__buf *b, const sis_groups *g, size_t n, size_t features) {
     sis__buf_str(b, "<h3>Subsets with a feature</h3>\n<div class=\"scroll\"><table class=\"numbers "
-                    "groups\"><thead><tr><th "
-                    "scope=\"col\">feature</th>");
-    for (size_t i = 0; i < n; i++) {
-        sis__buf_str(b, "<th scope=\"col\">");
-        add_name(b, sis_groups_at(g, i).name);
-        sis__buf_str(b, "</th>");
-    }
+                    "groups\"><thead><tr><th scope=\"col\">feature</th>");
+    for (size_t i = 0; i < n; i++)
+        sis__html(b, "<th scope=\"col\"><bdi>%.60s</bdi></th>", sis_groups_at(g, i).name);
     sis__buf_str(b, "</tr></thead>\n<tbody>\n");
     for (size_t f = 0; f < features && f < FEATURES_MAX; f++) {
-        sis__buf_str(b, "<tr><th scope=\"row\">");
-        add_name(b, sis_groups_feature(g, f));
-        sis__buf_str(b, "</th>");
+        sis__html(b, "<tr><th scope=\"row\"><bdi>%.60s</bdi></th>", sis_groups_feature(g, f));
         for (size_t i = 0; i < n; i++)
             add_share(b, sis_groups_holds(g, i, f));
         sis__buf_str(b, "</tr>\n");

@@ -34,12 +34,9 @@ static totals count(const sis_report *report) {
 }
 
 static void add_tile(sis__buf *b, size_t number, const char *what, const char *format, size_t of) {
-    sis__buf_str(b, "<div class=\"tile\"><b>");
-    sis__html_count(b, number);
-    sis__buf_printf(b, "</b><span>%s</span><small>", what);
-    sis__buf_printf(b, "%s", format);
+    sis__html(b, "<div class=\"tile\"><b>%'zu</b><span>%s</span><small>%s", number, what, format);
     if (of != SIZE_MAX)
-        sis__html_count(b, of);
+        sis__html(b, "%'zu", of);
     sis__buf_str(b, "</small></div>\n");
 }
 
@@ -87,14 +84,11 @@ static int add_tiles(sis__buf *b, const sis_report *report) {
              : kinds & SIS__CONTRASTS                    ? "minimal"
                                                          : "disjoint, minimal",
              SIZE_MAX);
-    if (t.subsets) {
-        sis__buf_str(b, "<div class=\"tile\"><b>");
-        sis__html_number(b, size);
-        sis__buf_printf(b, "</b><span>feature%s in a subset</span><small>median, ",
-                        size == 1 ? "" : "s");
-        sis__buf_printf(b, "%.2g", 100 * share);
-        sis__buf_str(b, " % of the input</small></div>\n");
-    }
+    if (t.subsets)
+        sis__html(b,
+                  "<div class=\"tile\"><b>%g</b><span>feature%s in a subset</span><small>median, "
+                  "%.2g %% of the input</small></div>\n",
+                  size, size == 1 ? "" : "s", 100 * share);
     int proofs = (only & (SIS__CONTRAST | SIS__PROVED)) != 0,
         checks = (only & ~(SIS__CONTRAST | SIS__PROVED)) != 0;
     add_tile(b, t.verified,
@@ -118,22 +112,19 @@ static void add_status_bar(sis__buf *b, const sis_report *report) {
     sis__buf_str(b, "<div class=\"statuses\"><div class=\"bars\" aria-hidden=\"true\">");
     for (int s = 0; s < SIS_N_STATUSES; s++)
         if (t.status[s])
-            sis__buf_printf(b, "<span class=\"%s\" style=\"flex:%zu\"></span>",
-                            sis_status_name((sis_status)s), t.status[s]);
+            sis__html(b, "<span class=\"%s\" style=\"flex:%zu\"></span>",
+                      sis_status_name((sis_status)s), t.status[s]);
     sis__buf_str(b, "</div>\n<ul>");
     for (int s = 0; s < SIS_N_STATUSES; s++)
-        if (t.status[s]) {
-            sis__buf_printf(b, "<li><span class=\"swatch %s\"></span> ",
-                            sis_status_name((sis_status)s));
-            sis__html_count(b, t.status[s]);
-            sis__buf_printf(b, " %s</li>", words[s]);
-        }
+        if (t.status[s])
+            sis__html(b, "<li><span class=\"swatch %s\"></span> %'zu %s</li>",
+                      sis_status_name((sis_status)s), t.status[s], words[s]);
     sis__buf_str(b, "</ul></div>\n");
     if (t.status[SIS_STATUS_DEFAULT_DECISION])
-        sis__buf_str(b, "<p class=\"explain\">Decided by default means: the score meets the "
-                        "threshold even with everything "
-                        "masked, so no part of the input is responsible. Take another mask or "
-                        "another threshold.</p>\n");
+        sis__buf_str(b,
+                     "<p class=\"explain\">Decided by default means: the score meets the threshold "
+                     "even with everything masked, so no part of the input is responsible. Take "
+                     "another mask or another threshold.</p>\n");
 }
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
@@ -145,24 +136,22 @@ static void add_masking(sis__buf *b, const char *masking, int text) {
         {"remove", "nothing: it is left out"}, {"embedding-mean", "the mean of all words"},
         {"zero", "an embedding of zeros"},
     };
+    static const struct {
+        const char *prefix, *format;
+    } forms[] = {{"blur:", "its surroundings, blurred by <bdi>%.20s</bdi> pixels"},
+                 {"token:", "the word <bdi>%.100s</bdi>"},
+                 {"hotdeck:", "values of other examples, <bdi>%.100s</bdi>"},
+                 {"rows:", "values of other examples, <bdi>%.100s</bdi>"},
+                 {"", "<bdi>%.100s</bdi>"}};
     for (size_t i = 0; text && i < sizeof words / sizeof *words; i++)
         if (strcmp(masking, words[i][0]) == 0) {
             sis__buf_str(b, words[i][1]);
             return;
         }
-    int other = strncmp(masking, "token:", 6) == 0;
-    int drawn = strncmp(masking, "hotdeck:", 8) == 0 ? 8
-                : strncmp(masking, "rows:", 5) == 0  ? 5
-                                                     : 0;
-    if (strncmp(masking, "blur:", 5) == 0) {
-        sis__buf_str(b, "its surroundings, blurred by <bdi>");
-        sis__html_clip(b, masking + 5, 20);
-        sis__buf_str(b, "</bdi> pixels");
-        return;
-    }
-    sis__buf_str(b, other ? "the word <bdi>" : drawn ? "values of other examples, <bdi>" : "<bdi>");
-    sis__html_clip(b, masking + (other ? 6 : drawn), 100);
-    sis__buf_str(b, "</bdi>");
+    size_t k = 0;
+    while (strncmp(masking, forms[k].prefix, strlen(forms[k].prefix)) != 0)
+        k++;
+    sis__html(b, forms[k].format, masking + strlen(forms[k].prefix));
 }
 
 /* "its mean in train.csv" for mean:train.csv, if the first record of a file tells. 1: added. */
@@ -181,11 +170,8 @@ static int add_made_mask(sis__buf *b, const sis_record *r) {
             (provenance.mask[n] && provenance.mask[n] != ':'))
             continue;
         sis__buf_str(b, words[i][1]);
-        if (provenance.mask[n]) {
-            sis__buf_str(b, " in <bdi>");
-            sis__html_clip(b, sis__file_name(provenance.mask + n + 1, NULL), 80);
-            sis__buf_str(b, "</bdi>");
-        }
+        if (provenance.mask[n])
+            sis__html(b, " in <bdi>%.80s</bdi>", sis__file_name(provenance.mask + n + 1, NULL));
         said = 1;
     }
     sis_provenance_release(&provenance);
@@ -204,10 +190,7 @@ static void add_some_masked(sis__buf *b, const sis__report_example *e) {
         if (!was)
             continue;
         sis_record_name(&masked, (int)f, name, sizeof name);
-        sis__buf_str(b, shown++ ? ", " : ": ");
-        sis__buf_str(b, "<bdi>");
-        sis__html_clip(b, name, 40);
-        sis__buf_str(b, "</bdi> ");
+        sis__html(b, "%s <bdi>%.40s</bdi> ", shown++ ? "," : ":", name);
         if (was == number)
             sis__html_number(b, sis__number(number, NULL));
         else
@@ -227,12 +210,8 @@ static void add_varied_mask(sis__buf *b, const sis__report_example *e) {
     }
     if (!add_made_mask(b, r)) {
         sis__buf_str(b, "a value of its own");
-        if (e->look != SIS__TABLE) {
-            sis__buf_str(b, ", between ");
-            sis__html_number(b, low);
-            sis__buf_str(b, " and ");
-            sis__html_number(b, high);
-        }
+        if (e->look != SIS__TABLE)
+            sis__html(b, ", between %g and %g", low, high);
     }
     if (e->look == SIS__TABLE)
         add_some_masked(b, e);
@@ -251,43 +230,36 @@ static void add_mask(sis__buf *b, const sis__report_example *e) {
     } else if (!constant) {
         add_varied_mask(b, e);
     } else {
-        sis__buf_str(b, e->look == SIS__DNA ? "every base equally likely, " : "the value ");
-        sis__html_number(b, r->drawing.mask[0]);
+        sis__html(b, "%s %g", e->look == SIS__DNA ? "every base equally likely," : "the value",
+                  r->drawing.mask[0]);
     }
 }
 
 static void add_range(sis__buf *b, double low, double high) {
     sis__html_number(b, isfinite(low) ? low : NAN);
-    if (high > low) {
-        sis__buf_str(b, " to ");
-        sis__html_number(b, high);
-    }
+    if (high > low)
+        sis__html(b, " to %g", high);
 }
 
 static void add_decided(sis__buf *b, const sis__report_run *run) {
     size_t decided = run->n - run->status[SIS_STATUS_NOT_DECIDED] - run->status[SIS_STATUS_ERROR];
-    sis__html_count(b, decided);
-    sis__buf_str(b, " of ");
-    sis__html_count(b, run->n);
+    sis__html(b, "%'zu of %'zu", decided, run->n);
     if (run->n)
-        sis__buf_printf(b, " (%.3g %%)", 100.0 * (double)decided / (double)run->n);
+        sis__html(b, " (%.3g %%)", 100.0 * (double)decided / (double)run->n);
 }
 
 static void add_cost(sis__buf *b, const sis__report_run *run) {
     int brief = run->seconds < 1;
-    sis__html_plural(b, run->evaluations, "evaluation");
-    sis__buf_printf(b, ", %.3g %s", run->seconds * (brief ? 1000 : 1), brief ? "ms" : "s");
+    sis__html(b, "%'zu evaluation%s, %.3g %s", run->evaluations, sis__plural(run->evaluations),
+              run->seconds * (brief ? 1000 : 1), brief ? "ms" : "s");
 }
 
 /* For a proof: describe the values that features outside a subset may take. */
 static void add_domain(sis__buf *b, const sis_record *r) {
-    if (!r->question.domain || strcmp(r->question.domain, "any") == 0) {
+    if (!r->question.domain || strcmp(r->question.domain, "any") == 0)
         sis__buf_str(b, "any value");
-        return;
-    }
-    sis__buf_str(b, "any value within <bdi>");
-    sis__html_clip(b, r->question.domain, 80);
-    sis__buf_str(b, "</bdi>");
+    else
+        sis__html(b, "any value within <bdi>%.80s</bdi>", r->question.domain);
 }
 
 static const char *fact_name(int fact, int kind) {
@@ -310,26 +282,36 @@ static const char *fact_name(int fact, int kind) {
 }
 enum { FOUND = 6, VERIFIED = 7, N_FACTS = 9 };
 
+static void add_number_found(sis__buf *b, const sis__report_run *run, int kind) {
+    size_t n = run->subsets, explained = run->status[SIS_STATUS_EXPLAINED];
+    if (kind & SIS__CONTRASTS)
+        sis__html(b, "%'zu way%s to lose it", n, sis__plural(n));
+    else
+        sis__html(b, "%'zu %s%s", n, kind & SIS__RATIONALE ? "rationale" : "subset",
+                  sis__plural(n));
+    if (run->complete && run->complete == explained)
+        sis__buf_str(b, ", all that there are");
+    else if (!(kind & SIS__CONTRASTS) && run->complete != explained)
+        sis__html(b, "; all that there are for %'zu of %'zu example%s", run->complete, explained,
+                  sis__plural(explained));
+}
+
 static void add_fact(sis__buf *b, const sis_report *report, const sis__report_run *run, int fact) {
     const sis_record *r = &report->examples[run->first].record;
     int kind = sis__kind_of(r);
-    sis__buf_printf(b, "<dt>%s</dt><dd>", fact_name(fact, kind));
+    sis__html(b, "<dt>%s</dt><dd>", fact_name(fact, kind));
     switch (fact) {
     case 0:
-        sis__buf_str(b, "<bdi>");
-        sis__html_clip(b, r->model, 200);
-        sis__buf_printf(b, "</bdi>%s", run->mixed ? " and others" : "");
+        sis__html(b, "<bdi>%.200s</bdi>%s", r->model, run->mixed ? " and others" : "");
         break;
     case 1:
         sis__html_clip(b, r->question.method, 40);
         break;
     case 2:
-        if (r->question.keep) {
-            sis__buf_str(b, "no other output is higher");
-            break;
-        }
-        sis__buf_printf(b, "score %s ", r->question.below ? "\xE2\x89\xA4" : "\xE2\x89\xA5");
-        add_range(b, run->threshold_low, run->threshold_high);
+        sis__html(b, r->question.keep ? "no other output is higher" : "score %s ",
+                  r->question.below ? "\xE2\x89\xA4" : "\xE2\x89\xA5");
+        if (!r->question.keep)
+            add_range(b, run->threshold_low, run->threshold_high);
         break;
     case 3:
         if (kind & (SIS__PROVED | SIS__CONTRAST))
@@ -344,24 +326,10 @@ static void add_fact(sis__buf *b, const sis_report *report, const sis__report_ru
         add_decided(b, run);
         break;
     case FOUND:
-        if (kind & SIS__CONTRASTS) {
-            sis__html_count(b, run->subsets);
-            sis__buf_str(b, run->subsets == 1 ? " way to lose it" : " ways to lose it");
-        } else
-            sis__html_plural(b, run->subsets, kind & SIS__RATIONALE ? "rationale" : "subset");
-        if (run->complete && run->complete == run->status[SIS_STATUS_EXPLAINED])
-            sis__buf_str(b, ", all that there are");
-        if (kind & SIS__CONTRASTS || run->complete == run->status[SIS_STATUS_EXPLAINED])
-            break;
-        sis__buf_str(b, "; all that there are for ");
-        sis__html_count(b, run->complete);
-        sis__buf_str(b, " of ");
-        sis__html_plural(b, run->status[SIS_STATUS_EXPLAINED], "example");
+        add_number_found(b, run, kind);
         break;
     case VERIFIED:
-        sis__html_count(b, run->verified);
-        sis__buf_str(b, " of ");
-        sis__html_count(b, run->status[SIS_STATUS_EXPLAINED]);
+        sis__html(b, "%'zu of %'zu", run->verified, run->status[SIS_STATUS_EXPLAINED]);
         break;
     default:
         add_cost(b, run);
@@ -416,9 +384,7 @@ static void add_runs(sis__buf *b, const sis_report *report) {
     }
     sis__buf_str(b, "<div class=\"files\">\n");
     for (size_t i = 0; i < report->n_runs; i++) {
-        sis__buf_str(b, "<div class=\"file\"><h3><bdi>");
-        sis__html_clip(b, sis__run_name(report, i), 80);
-        sis__buf_str(b, "</bdi></h3>\n");
+        sis__html(b, "<div class=\"file\"><h3><bdi>%.80s</bdi></h3>\n", sis__run_name(report, i));
         add_facts(b, report, i, shared, 0);
         sis__buf_str(b, "</div>\n");
     }

@@ -80,10 +80,17 @@ static void numbers_are_for_people(void **state) {
         sis__html_number(&b, cases[i].v);
         assert_string_equal(b.data, cases[i].text);
     }
-    sis__buf_clear(&b);
-    sis__html_plural(&b, 1234567, "subset");
-    sis__html_plural(&b, 1, "word");
-    assert_string_equal(b.data, "1,234,567 subsets1 word");
+    sis__buf_release(&b);
+}
+
+/* Arguments of a format are text and numbers, never markup. */
+static void arguments_of_a_format_are_escaped(void **state) {
+    (void)state;
+    sis__buf b = {0};
+    sis__html(&b, "<b title=\"%s\">%.3s</b> %'zu of %zu, %d %ld, %g, %.2g, %.1f %%", "a\"<", "a<&b",
+              (size_t)1234567, (size_t)1234567, -3, 5L, 0.99999, 0.128, 12.34);
+    assert_string_equal(b.data, "<b title=\"a&quot;&lt;\">a&lt;&amp;\xE2\x80\xA6</b> 1,234,567 of "
+                                "1234567, -3 5, &gt;0.9999, 0.13, 12.3 %");
     sis__buf_release(&b);
 }
 
@@ -105,6 +112,7 @@ int main(void) {
         cmocka_unit_test(bytes_that_are_no_text_are_replaced),
         cmocka_unit_test(long_text_is_cut_between_characters),
         cmocka_unit_test(numbers_are_for_people),
+        cmocka_unit_test(arguments_of_a_format_are_escaped),
         cmocka_unit_test(base64_is_base64),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
