@@ -429,13 +429,19 @@ static int fail_status(const connection *c) {
                            ? " (give the key by --token FILE or $OPENAI_API_KEY)"
                        : a->status == 404 ? " (are the address and the model's name right?)"
                                           : "";
+    char again[80] = "";
+    if (a->wait > 0 && a->attempts == 1)
+        snprintf(again, sizeof again, " (the server asks to wait %.0f s)", a->wait);
+    else if (a->attempts > 1)
+        snprintf(again, sizeof again, " (tried %d times)", a->attempts);
     if (text)
         snprintf(excerpt, sizeof excerpt, "%s", text);
     else
         sis__answer_excerpt(a->body.data ? a->body.data : "", a->body.len, excerpt, sizeof excerpt);
     json_decref(json);
     sis__web_hide(c->web, excerpt);
-    return sis__fail(SIS_E_MODEL, "HTTP %ld%s: %s", a->status, hint, excerpt);
+    return sis__fail(SIS_E_MODEL, "HTTP %ld%s%s: %s", a->status, again, hint,
+                     a->body.len ? excerpt : "no message");
 }
 
 /* POST a body; *json is the answer, or NULL for a status other than 200. */
@@ -454,6 +460,8 @@ static int post(const endpoint *e, connection *c, const sis__buf *body, json_t *
     if (error != SIS_OK || c->answer.status != 200)
         return error;
     const sis__buf *b = &c->answer.body;
+    if (b->len && sis__web_tells(c->web, b->data)) /* it would reach records and the cache */
+        return sis__fail(SIS_E_MODEL, "the server's answer contains the key");
     *json = b->len ? sis__json_load(b->data, b->len, 0, &why) : NULL;
     if (json_is_object(*json))
         return SIS_OK;
@@ -510,8 +518,10 @@ static int share_out(const endpoint *e, json_t *json, question **list, size_t n)
         if (list[i]->choice && list_tokens(e, list[i]->choice) != SIS_OK)
             return SIS_E_NOMEM;
         else if (!list[i]->choice)
-            return sis__fail(SIS_E_MODEL, "expected %zu choice%s, found %zu", n, n > 1 ? "s" : "",
-                             json_array_size(choices));
+            return json_array_size(choices) < n
+                       ? sis__fail(SIS_E_MODEL, "expected %zu choice%s, found %zu", n,
+                                   n > 1 ? "s" : "", json_array_size(choices))
+                       : sis__fail(SIS_E_MODEL, "no choice has the index %zu", i);
     return SIS_OK;
 }
 
@@ -639,7 +649,7 @@ static const char *text_of(const endpoint *e, const json_t *choice) {
 static int read_tokens(const endpoint *e, const question *q, sis__llm_tokens *out) {
     *out = (sis__llm_tokens){0};
     if (e->echo)
-        return sis__llm_read_echo(q->choice, q->from, q->to, out);
+        return sis__llm_read_echo(q->choice, q->text.data, q->from, q->to, out);
     if (e->score == LABEL && e->protocol != LLAMA)
         return sis__llm_read_first(content_of(e, q->choice), q->answer, &out->sum, &out->bounded);
     return sis__llm_read_generated(content_of(e, q->choice), q->answer, out);

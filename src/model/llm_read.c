@@ -30,8 +30,13 @@ static void tokens_init(sis__llm_tokens *out) {
     *out = (sis__llm_tokens){.margin = INFINITY};
 }
 
+/* Rounding aside, no log-probability is above 0. */
+static double checked(double logprob) {
+    return logprob > 1e-3 ? NAN : logprob;
+}
+
 static void add_token(sis__llm_tokens *out, double logprob, double other) {
-    out->sum += logprob;
+    out->sum += isnan(checked(other)) ? NAN : checked(logprob);
     out->n++;
     out->margin = fmin(out->margin, logprob - other);
 }
@@ -43,7 +48,7 @@ static int check_tokens(const sis__llm_tokens *out) {
                ? SIS_OK
                : sis__fail(SIS_E_MODEL,
                            "the server reports a token of the answer without an "
-                           "alternative, or with a log-probability that is not a number");
+                           "alternative, or with a log-probability that is above 0 or no number");
 }
 
 /* ---- Echoed prompt and answer ---------------------------------------------------------------- */
@@ -74,7 +79,62 @@ static size_t end_of(const json_t *offsets, size_t i, size_t to) {
     return to;
 }
 
-int sis__llm_read_echo(const json_t *choice, size_t from, size_t to, sis__llm_tokens *out) {
+/* The token without the blank that begins it in some vocabularies; "": its text is not known, as it
+ * is not made of whole characters. */
+static const char *plain(const char *token) {
+    static const char *const blanks[] = {"\xC4\xA0", "\xE2\x96\x81"};
+    for (size_t k = 0; k < sizeof blanks / sizeof *blanks; k++)
+        if (strncmp(token, blanks[k], strlen(blanks[k])) == 0)
+            return token + strlen(blanks[k]);
+    return strstr(token, "\xEF\xBF\xBD") || strncmp(token, "bytes:", 6) == 0 ? "" : token;
+}
+
+/* Does the text have the token at this character? One blank or more may be missing before it. */
+static int has_token(const char *text, json_int_t at, const char *token) {
+    uint32_t c;
+    for (; at > 0 && *text; at--)
+        text += sis__utf8_step(text, &c);
+    token = plain(token);
+    size_t n = strlen(token);
+    while (sis__is_space(*text) && *text != *token)
+        text++;
+    return at == 0 && strncmp(text, token, n) == 0;
+}
+
+/* Do the tokens at characters from..to agree with the text, if their offsets are too large by
+ * `shift`? */
+static int agree(const json_t *l, const char *text, json_int_t shift, const size_t range[2]) {
+    const json_t *tokens = json_object_get(l, "tokens"),
+                 *offsets = json_object_get(l, "text_offset");
+    size_t from = range[0] + (size_t)shift, to = range[1] + (size_t)shift, found = 0;
+    for (size_t i = 0; i < json_array_size(tokens); i++) {
+        json_int_t at = json_integer_value(json_array_get(offsets, i));
+        const char *token = json_string_value(json_array_get(tokens, i));
+        if (!token || at < shift || (size_t)at >= to || end_of(offsets, i, to) <= from)
+            continue;
+        found++;
+        if (!has_token(text, at - shift, token))
+            return 0;
+    }
+    return found > 0;
+}
+
+/* By how much the offsets are too large: tokens that are not in the text may come first ("<s>"), and
+ * vLLM counts them. -1: the offsets do not fit the text. */
+static json_int_t shift_of(const json_t *l, const char *text, const size_t range[2]) {
+    enum { FIRST = 4 };
+    const json_t *offsets = json_object_get(l, "text_offset");
+    json_int_t first = json_integer_value(json_array_get(offsets, 0)), shift = 0;
+    for (size_t k = 0; k < FIRST && k < json_array_size(offsets); k++) {
+        shift = json_integer_value(json_array_get(offsets, k)) - first;
+        if (shift >= 0 && shift <= INT32_MAX && agree(l, text, shift, range))
+            return shift;
+    }
+    return -1;
+}
+
+int sis__llm_read_echo(const json_t *choice, const char *text, size_t from, size_t to,
+                       sis__llm_tokens *out) {
     const json_t *l = json_object_get(choice, "logprobs");
     const json_t *tokens = json_object_get(l, "tokens"),
                  *offsets = json_object_get(l, "text_offset");
@@ -88,10 +148,20 @@ int sis__llm_read_echo(const json_t *choice, size_t from, size_t to, sis__llm_to
                          "expected logprobs with lists tokens, token_logprobs, top_logprobs and "
                          "text_offset of one length");
     for (size_t i = 0; i < n; i++) {
-        const json_t *at = json_array_get(offsets, i), *logprob = json_array_get(own, i);
+        const json_t *at = json_array_get(offsets, i);
         const char *token = json_string_value(json_array_get(tokens, i));
         if (!json_is_integer(at) || json_integer_value(at) < 0 || !token)
             return sis__fail(SIS_E_MODEL, "token %zu: expected a text and a text_offset", i);
+    }
+    json_int_t shift = shift_of(l, text, (const size_t[]){from, to});
+    if (shift < 0)
+        return sis__fail(SIS_E_MODEL, "the text_offset of the answer's tokens does not fit the "
+                                      "text; use an address of the chat protocol");
+    from += (size_t)shift;
+    to += (size_t)shift;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *at = json_array_get(offsets, i), *logprob = json_array_get(own, i);
+        const char *token = json_string_value(json_array_get(tokens, i));
         if ((size_t)json_integer_value(at) >= to || end_of(offsets, i, to) <= from)
             continue;
         if (!json_is_number(logprob) && i == 0)
@@ -290,6 +360,8 @@ int sis__llm_read_first(const json_t *content, const char *text, double *logprob
         size_t n = token_bytes(candidate, token), skip = 0;
         while (skip < n && sis__is_space(token[skip]))
             skip++;
+        if (isnan(checked(v)))
+            return sis__fail(SIS_E_MODEL, "the server reports a log-probability above 0");
         min = fmin(min, v);
         if (n - skip <= strlen(text) && said(text, token + skip, n - skip))
             sum += exp(v);

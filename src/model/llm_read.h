@@ -20,8 +20,9 @@ typedef struct sis__llm_tokens {
 } sis__llm_tokens;
 
 /* A choice of /v1/completions with echo: the tokens that overlap characters `from` to `to` of the
- * text. */
-int sis__llm_read_echo(const json_t *choice, size_t from, size_t to, sis__llm_tokens *out);
+ * text, which was sent. Tokens that are not in the text may come first. */
+int sis__llm_read_echo(const json_t *choice, const char *text, size_t from, size_t to,
+                       sis__llm_tokens *out);
 
 /* Generated tokens, [{"token","logprob","top_logprobs":[...]}], compared with an answer up to the
  * first difference, where the margin is negative. A grammar may have forced the tokens. */

@@ -31,6 +31,7 @@
 enum { MAX_REDIRECTS = 5, TOKEN = 8192 };
 
 static const double FIRST_PAUSE = 0.2, LONGEST_PAUSE = 30; /* seconds */
+static const double HOPELESS = 600; /* a server that asks for more is not asked again */
 
 struct sis__web {
     CURL *curl;
@@ -133,6 +134,18 @@ void sis__web_hide(const sis__web *w, char *text) {
     size_t n = w->secret ? strlen(w->secret) : 0;
     for (char *at = text; n > 0 && (at = strstr(at, w->secret)); at += n)
         memset(at, '*', n);
+}
+
+int sis__web_tells(const sis__web *w, const char *text) {
+    const char *secret = w->secret && *w->secret ? w->secret : NULL;
+    for (; secret && *text; text++) {
+        const char *s = secret;
+        for (const char *at = text; *at && *s && (*at == *s || *at == '\\'); at++)
+            s += *at == *s;
+        if (!*s)
+            return 1;
+    }
+    return 0;
 }
 
 static int read_token(sis__web *w, const char *path) {
@@ -319,10 +332,12 @@ static int redirection(sis__web *w, const sis__web_answer *a, const char *from, 
 
 /* ---- Repetition ------------------------------------------------------------------------------ */
 
-static int worth_repeating(CURLcode result, long status) {
+static int worth_repeating(CURLcode result, const sis__web_answer *a) {
+    long status = a->status;
     switch (result) {
     case CURLE_OK:
-        return status == 429 || status == 502 || status == 503 || status == 504;
+        return a->wait <= HOPELESS &&
+               (status == 429 || status == 502 || status == 503 || status == 504);
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_CONNECT:
     case CURLE_OPERATION_TIMEDOUT:
@@ -336,15 +351,22 @@ static int worth_repeating(CURLcode result, long status) {
     }
 }
 
-static void wait_a_moment(sis__web *w, int attempt) {
+/* The seconds that the server asks to wait (Retry-After); 0: it does not say. */
+static double asked_to_wait(const sis__web *w) {
+#if LIBCURL_VERSION_NUM >= 0x074200
     curl_off_t asked = 0;
+    if (curl.easy_getinfo(w->curl, CURLINFO_RETRY_AFTER, &asked) == CURLE_OK && asked > 0)
+        return (double)asked;
+#endif
+    (void)w;
+    return 0;
+}
+
+static void wait_a_moment(sis__web *w, int attempt, double asked) {
     double pause = fmin(FIRST_PAUSE * pow(2, attempt - 1), LONGEST_PAUSE);
     w->jitter = w->jitter * 1103515245u + 12345u;
     pause *= 0.75 + 0.5 * (double)(w->jitter >> 16) / 65536;
-#if LIBCURL_VERSION_NUM >= 0x074200
-    if (curl.easy_getinfo(w->curl, CURLINFO_RETRY_AFTER, &asked) == CURLE_OK && asked > 0)
-        pause = fmin(fmax(pause, (double)asked), LONGEST_PAUSE);
-#endif
+    pause = fmin(fmax(pause, asked), LONGEST_PAUSE);
     struct timespec left = {(time_t)pause, (long)(1e9 * (pause - floor(pause)))};
     while (nanosleep(&left, &left) != 0 && errno == EINTR)
         continue;
@@ -372,10 +394,11 @@ int sis__web_send(sis__web *w, const sis__web_request *q, sis__web_answer *a) {
     for (int redirects = 0; code == SIS_OK;) {
         CURLcode result = perform(w, q, moved ? moved : q->url, headers, &r);
         a->attempts++;
-        if ((worth_repeating(result, a->status) ||
+        a->wait = result == CURLE_OK ? asked_to_wait(w) : 0;
+        if ((worth_repeating(result, a) ||
              (q->repeat_500 && result == CURLE_OK && a->status == 500)) &&
             (size_t)a->attempts <= w->retries) {
-            wait_a_moment(w, a->attempts);
+            wait_a_moment(w, a->attempts, a->wait);
             continue;
         }
         if (result != CURLE_OK) {
@@ -484,6 +507,11 @@ int sis__web_set_token(sis__web *web, const char *name, const char *token) {
 
 void sis__web_hide(const sis__web *web, char *text) {
     (void)web, (void)text;
+}
+
+int sis__web_tells(const sis__web *web, const char *text) {
+    (void)web, (void)text;
+    return 0;
 }
 
 int sis__web_clone(const sis__web *web, sis__web **out) {

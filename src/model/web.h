@@ -32,6 +32,7 @@ typedef struct sis__web_answer {
     size_t json_length; /* as above; 0: the server did not say */
     int attempts;       /* number of attempts */
     double seconds;     /* duration of the last */
+    double wait;        /* seconds to wait, as the server asks; 0: it does not */
 } sis__web_answer;
 
 /* A connection, opened on first use. opt: options of other kinds of models are ignored. */
@@ -42,6 +43,10 @@ int sis__web_set_token(sis__web *web, const char *name, const char *token);
 
 /* Replace the token and the password in a server's text by stars. */
 void sis__web_hide(const sis__web *web, char *text);
+
+/* Does a server's text contain the token or the password? Backslashes between characters do not
+ * count: JSON may have them. */
+int sis__web_tells(const sis__web *web, const char *text);
 
 /* One more connection with the same settings, for another thread. */
 int sis__web_clone(const sis__web *web, sis__web **out);

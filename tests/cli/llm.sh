@@ -198,6 +198,31 @@ ask v1/completions#m --rows 0 --cache k.sqlite >k.jsonl
 brief <k.jsonl
 grep -c secret-key k.jsonl k.sqlite
 
+at=$host/parrot
+ask v1/completions#m --rows 1 --cache k.sqlite --retries 0
+grep -c secret-key k.sqlite
+
+echo "# a token that is not in the text moves the offsets of the others"
+at=$host/bos
+ask v1/completions#m --rows 0,1 | brief
+echo '{"context":"Tom has a dög. Mara lives in Oslo.","question":"Where does Mara live?","answer":"Oslo"}' >accent.jsonl
+sis explain -m "$host/bytes/v1/completions#m" -i accent.jsonl --prompt prompt.txt --explain context --quiet 2>&1 | plain
+
+for mode in repeat above null list object number huge endless away later never; do
+    echo "# $mode"
+    at=$host/$mode
+    case $mode in
+    repeat) ask v1/completions#m --rows 0 ;;
+    *) ask completion --rows 0 ;;
+    esac | sed 's/wait [0-9]\{7,\} s/wait N s/'
+done
+at=$host/drip
+ask completion --rows 0 --retries 0 --timeout 0.5
+at=$host/someday
+ask completion --rows 0 --retries 1
+at=$host/escapes
+ask completion --rows 0 | cut -c 1-100
+
 for mode in nologprobs html truncated mistyped nan few error; do
     echo "# $mode"
     at=$host/$mode

@@ -18,6 +18,16 @@ changes how the server behaves:
     key          asks for the key secret-key
     merge        the token before the answer and its first are one
     html, truncated, mistyped, nan, few, error   what comes back is wrong
+    bos          a token that is not in the text comes first, and moves the offsets of the others, as vLLM's does
+    bytes        offsets count bytes, not characters
+    repeat       every choice has the number 0
+    above        log-probabilities above 0
+    null, list, object, number, deep   the answer is that
+    huge, endless, drip   an answer of many megabytes, one that never ends, one that comes byte by byte
+    away         every question is sent to another address
+    later, never, soon, someday   429, with Retry-After of a day, of a date, below 0, of a word
+    escapes      the error message has control characters
+    parrot       what the model writes is the header with the key
 """
 import json
 import math
@@ -180,6 +190,40 @@ def reply(path, q):
             "usage": {"prompt_tokens": sum(len(tokens_of(p)) for p in prompts), "completion_tokens": written}}
 
 
+def distort(body):
+    """What a server may do wrong with numbers, and still look right."""
+    for c in body.get("choices", []):
+        own = c.get("logprobs") or {}
+        if local.mode == "repeat":
+            c["index"] = 0
+        if "text_offset" not in own:
+            continue
+        if local.mode == "bos":
+            own.update(tokens=["<s>"] + own["tokens"], token_logprobs=[None] + own["token_logprobs"],
+                       top_logprobs=[None] + own["top_logprobs"], text_offset=[0] + [at + 3 for at in own["text_offset"]])
+        if local.mode == "bytes":
+            own["text_offset"] = [len(c["text"][:at].encode()) for at in own["text_offset"]]
+    if local.mode == "parrot":
+        said = local.key or "none"
+        body["content"] = said
+        for c in body.get("choices", []):
+            c["text"] = said
+            c["message"] = {"role": "assistant", "content": said}
+    return body
+
+
+def raised(value):
+    """The same with log-probabilities above 0."""
+    if isinstance(value, dict):
+        return {k: v + 20 if k == "logprob" else raised(v) for k, v in value.items()}
+    return [raised(v) for v in value] if isinstance(value, list) else value
+
+
+WHOLE = {"null": b"null", "list": b"[1,2]", "object": b'{"choices":{"0":{}},"content":7,"completion_probabilities":{}}',
+         "number": b'{"choices":[7,"a",null],"content":null,"completion_probabilities":[1]}', "deep": b"[" * 100000}
+WAIT = {"later": "86400", "never": "Fri, 31 Dec 2100 23:59:59 GMT", "soon": "-5", "someday": "someday"}
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -207,6 +251,46 @@ class Handler(BaseHTTPRequestHandler):
         self.take_mode()
         self.answer(200, str(counts.get(local.mode, 0)).encode())
 
+    def pour(self, pieces, seconds=0.0):
+        """A body that has no end."""
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.close_connection = True
+        try:
+            for piece in pieces:
+                self.wfile.write(piece)
+                self.wfile.flush()
+                time.sleep(seconds)
+        except OSError:
+            pass
+
+    def play(self):
+        """The modes that answer no question."""
+        if local.mode in WHOLE:
+            self.answer(200, WHOLE[local.mode])
+        elif local.mode in WAIT:
+            self.send_response(429)
+            self.send_header("Retry-After", WAIT[local.mode])
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        elif local.mode == "away":
+            self.send_response(307)
+            self.send_header("Location", "http://127.0.0.1:9/v1/completions")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        elif local.mode == "escapes":
+            self.answer(400, json.dumps({"error": {"message": "a\x1b[31mb\nc\u202ed\r" + "long " * 5000}}).encode())
+        elif local.mode == "huge":
+            self.answer(200, b'{"choices":"' + b"x" * (100 << 20) + b'"}')
+        elif local.mode == "endless":
+            self.pour(b" " * (1 << 20) for _ in iter(int, 1))
+        elif local.mode == "drip":
+            self.pour((b" " for _ in range(600)), 0.1)
+        else:
+            return False
+        return True
+
     def do_POST(self):
         q = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         path = self.take_mode()
@@ -223,6 +307,8 @@ class Handler(BaseHTTPRequestHandler):
         if local.mode == "busy" and number % 5 == 2:
             self.answer(429, b'{"error":{"message":"busy"}}')
             return
+        if self.play():
+            return
         if local.mode == "slow":
             time.sleep(1)
         if local.mode == "key" and self.headers.get("Authorization") != "Bearer secret-key":
@@ -236,6 +322,8 @@ class Handler(BaseHTTPRequestHandler):
             return
         for c in body.get("choices", []) if local.mode == "nologprobs" else []:
             c["logprobs"] = None
+        local.key = self.headers.get("Authorization")
+        body = raised(distort(body)) if local.mode == "above" else distort(body)
         late = number > 2
         if local.mode == "mistyped" and late:
             for c in body["choices"]:

@@ -34,50 +34,69 @@ static json_t *load(const char *text) {
 /* ---- Prompt and answer returned by the server (echo) ----------------------------------------- */
 
 typedef struct {
-    const char *choice;
+    const char *text, *choice;
     size_t from, to, n;
     double margin, sum;
 } echo_case;
 
 static const echo_case echoes[] = {
     /* "Where? Oslo": the answer is one token; the best other one is at -3 */
-    {"{'logprobs':{'tokens':['Where','?',' "
+    {"Where? Oslo",
+     "{'logprobs':{'tokens':['Where','?',' "
      "Oslo'],'text_offset':[0,5,6],'token_logprobs':[null,-1,-0.5],"
      "'top_logprobs':[null,{'?':-1},{' Oslo':-0.5,' Rome':-3}]}}",
      7, 11, 1, 2.5, -0.5},
     /* two tokens: the smallest margin counts; the sum has both */
-    {"{'logprobs':{'tokens':['a',' "
+    {"a Oslo",
+     "{'logprobs':{'tokens':['a',' "
      "Os','lo'],'text_offset':[0,1,4],'token_logprobs':[null,-1,-0.25],"
      "'top_logprobs':[null,{' Os':-1,' Ro':-1.5},{'lo':-0.25,'x':-4}]}}",
      2, 6, 2, 0.5, -1.25},
     /* another token is more probable: negative */
-    {"{'logprobs':{'tokens':['a',' b'],'text_offset':[0,1],'token_logprobs':[null,-2],"
+    {"a b",
+     "{'logprobs':{'tokens':['a',' b'],'text_offset':[0,1],'token_logprobs':[null,-2],"
      "'top_logprobs':[null,{' c':-0.5,' b':-2}]}}",
      2, 3, 1, -1.5, -2},
     /* 'r: O' begins before the answer and ends in it */
-    {"{'logprobs':{'tokens':['Answe','r: "
+    {"Answer: Oslo",
+     "{'logprobs':{'tokens':['Answe','r: "
      "O','slo'],'text_offset':[0,5,9],'token_logprobs':[null,-1,-1],"
      "'top_logprobs':[null,{'r: O':-1,'r: R':-2},{'slo':-1,'x':-1.5}]}}",
      8, 12, 2, 0.5, -2},
     /* tokens after the answer do not count */
-    {"{'logprobs':{'tokens':['a',' b','.'],'text_offset':[0,1,3],'token_logprobs':[null,-1,-9],"
+    {"a b.",
+     "{'logprobs':{'tokens':['a',' b','.'],'text_offset':[0,1,3],'token_logprobs':[null,-1,-9],"
      "'top_logprobs':[null,{' b':-1,'x':-3},{'y':0}]}}",
      2, 3, 1, 2, -1},
     /* three byte tokens of one character have the same offset, and all count */
-    {"{'logprobs':{'tokens':['a','\\ufffd','\\ufffd','\\ufffd'],'text_offset':[0,1,1,1],"
+    {"a\xE6\x9D\xB1",
+     "{'logprobs':{'tokens':['a','\\ufffd','\\ufffd','\\ufffd'],'text_offset':[0,1,1,1],"
      "'token_logprobs':[null,-1,-0.5,-0.25],'top_logprobs':[null,{'\\ufffd':-1,'x':-2},{'\\ufffd':-"
      "0.5,'x':-2},"
      "{'\\ufffd':-0.25,'x':-2}]}}",
      1, 2, 3, 1, -1.75},
     /* e and a combining accent are two characters */
-    {"{'logprobs':{'tokens':['caf','e','\\u0301'],'text_offset':[0,3,4],'token_logprobs':[null,-1,-"
+    {"cafe\xCC\x81",
+     "{'logprobs':{'tokens':['caf','e','\\u0301'],'text_offset':[0,3,4],'token_logprobs':[null,-1,-"
      "1],"
      "'top_logprobs':[null,{'e':-1,'x':-2},{'\\u0301':-1,'x':-4}]}}",
      3, 5, 2, 1, -2},
     /* another token with the same text (bytes shown as U+FFFD) */
-    {"{'logprobs':{'tokens':['a','\\ufffd'],'text_offset':[0,1],'token_logprobs':[null,-3],"
+    {"a\xE6\x9D\xB1",
+     "{'logprobs':{'tokens':['a','\\ufffd'],'text_offset':[0,1],'token_logprobs':[null,-3],"
      "'top_logprobs':[null,{'\\ufffd':-1,'x':-5}]}}",
      1, 2, 1, -2, -3},
+    /* "<s>" is not in the text, and moves the offsets */
+    {"a b.",
+     "{'logprobs':{'tokens':['<s>','a',' "
+     "b','.'],'text_offset':[0,3,4,6],'token_logprobs':[null,-2,-1,-9],"
+     "'top_logprobs':[null,{'z':-1},{' b':-1,'x':-3},{'y':0}]}}",
+     2, 3, 1, 2, -1},
+    /* a vocabulary that writes blanks as other characters */
+    {"a b",
+     "{'logprobs':{'tokens':['a','\\u2581b'],'text_offset':[0,1],'token_logprobs':[null,-2],"
+     "'top_logprobs':[null,{'c':-0.5,'\\u2581b':-2}]}}",
+     2, 3, 1, -1.5, -2},
 };
 
 static void margins_are_the_minimum_over_the_tokens_of_the_answer(void **state) {
@@ -86,7 +105,7 @@ static void margins_are_the_minimum_over_the_tokens_of_the_answer(void **state) 
         const echo_case *c = &echoes[i];
         sis__llm_tokens t;
         json_t *json = load(c->choice);
-        if (sis__llm_read_echo(json, c->from, c->to, &t) != SIS_OK)
+        if (sis__llm_read_echo(json, c->text, c->from, c->to, &t) != SIS_OK)
             fail_msg("case %zu: %s", i, sis_error_detail());
         json_decref(json);
         if (t.n != c->n || fabs(t.margin - c->margin) > 1e-12 || fabs(t.sum - c->sum) > 1e-12)
@@ -239,6 +258,14 @@ static void wrong_answers_are_refused(void **state) {
         "'top_logprobs':[null,{'y':-1}]}}",
         "{'logprobs':{'tokens':['x','y'],'text_offset':[0,1],'token_logprobs':[null,-1],"
         "'top_logprobs':[null,{'z':'a'}]}}",
+        /* log-probabilities above 0, of a token and of another one */
+        "{'logprobs':{'tokens':['x','y'],'text_offset':[0,1],'token_logprobs':[null,1],"
+        "'top_logprobs':[null,{'z':-1}]}}",
+        "{'logprobs':{'tokens':['x','y'],'text_offset':[0,1],'token_logprobs':[null,-1],"
+        "'top_logprobs':[null,{'z':1}]}}",
+        /* the text has no such token there */
+        "{'logprobs':{'tokens':['x','z'],'text_offset':[0,1],'token_logprobs':[null,-1],"
+        "'top_logprobs':[null,{'y':-2}]}}",
         /* no token of the answer */
         "{'logprobs':{'tokens':['x'],'text_offset':[0],'token_logprobs':[null],'top_logprobs':["
         "null]}}",
@@ -246,7 +273,7 @@ static void wrong_answers_are_refused(void **state) {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         sis__llm_tokens t;
         json_t *json = load(bad[i]);
-        if (sis__llm_read_echo(json, 1, 2, &t) != SIS_E_MODEL)
+        if (sis__llm_read_echo(json, "xy", 1, 2, &t) != SIS_E_MODEL)
             fail_msg("not refused: %s", bad[i]);
         json_decref(json);
     }
@@ -261,6 +288,7 @@ static void wrong_answers_are_refused(void **state) {
         "[{'token':'y','logprob':-1,'top_logprobs':[]}]",
         "[{'token':'y','logprob':-1,'top_logprobs':[{}]}]",
         "[{'token':'y','logprob':-1,'top_logprobs':[{'token':'y','logprob':-1}]}]",
+        "[{'token':'y','logprob':1,'top_logprobs':[{'token':'z','logprob':-1}]}]",
         "[{'token':'\\ufffd','logprob':-1,'top_logprobs':[{'token':'z','logprob':-2}]}]",
     };
     for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
@@ -282,8 +310,9 @@ static void damaged_answers_give_numbers_or_errors(void **state) {
     sis__rng_init(&r, 1);
     for (size_t k = 0; k < rounds(4000); k++) {
         int echo = k % 2 == 0;
+        const echo_case *e = &echoes[sis__rng_below(&r, sizeof echoes / sizeof *echoes)];
         const char *text =
-            echo ? echoes[sis__rng_below(&r, sizeof echoes / sizeof *echoes)].choice
+            echo ? e->choice
                  : generated[sis__rng_below(&r, sizeof generated / sizeof *generated)].content;
         char buffer[2048];
         size_t n = strlen(text), from = sis__rng_below(&r, n),
@@ -299,8 +328,8 @@ static void damaged_answers_give_numbers_or_errors(void **state) {
         int bounded = 0, error;
         if (!json)
             continue;
-        error =
-            echo ? sis__llm_read_echo(json, 1, 6, &t) : sis__llm_read_generated(json, " Oslo", &t);
+        error = echo ? sis__llm_read_echo(json, e->text, 1, 6, &t)
+                     : sis__llm_read_generated(json, " Oslo", &t);
         if (error == SIS_OK && (!isfinite(t.margin) || !isfinite(t.sum) || t.n == 0))
             fail_msg("margin %g, sum %g: %s", t.margin, t.sum, buffer);
         sis__llm_read_first(json, "yes", &logprob, &bounded);
@@ -400,8 +429,8 @@ static void shared_handles_have_separate_prompts(void **state) {
     (void)state;
     if (!base[0])
         skip();
-    static const sis_prompt other = {"", "\nQuestion: Where does Ann live?\nAnswer:", pieces, 2,
-                                     "Oslo", 0};
+    static const sis_prompt other = {
+        "", "\nQuestion: Where does Ann live?\nAnswer:", pieces, 2, "Oslo", 0};
     static const double row[] = {0, 1, 1};
     char address[128];
     double score;
