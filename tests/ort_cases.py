@@ -245,11 +245,6 @@ case("tokenizer_separators", op("Tokenizer", "x", "y", MS, mark=1, mincharnum=1,
 case("array_feature_extractor", op("ArrayFeatureExtractor", "x i", "y", ML), {"x": f(3, 4)}, {"i": np.array([[1, 3]])})
 
 # ---- Small and unusual types -------------------------------------------------------------------------------------
-def packed(name, t, dims, data):
-    p = T(); p.name = name; p.data_type = t; p.dims.extend(dims); p.raw_data = bytes(data); return p
-for name, t in (("uint4", 21), ("int4", 22)):
-    case(f"dequantize_{name}", op("DequantizeLinear", "w s z", "y"), {}, {"s": np.array(0.5, np.float32)}, raw=[packed("w", t, [3], [0x7A, 0x0F]), packed("z", t, [], [0x03])], opset=21)
-    case(f"dequantize_blocks_{name}", [op("DequantizeLinear", "w s", "d", axis=0, block_size=2), op("MatMul", "x d", "y")], {"x": f(2, 4)}, {"s": f(2, 2)}, raw=[packed("w", t, [4, 2], [0x7A, 0x0F, 0x81, 0x42])], opset=21)
 case("reduce_18", op("ReduceMean", "x a", "y", keepdims=0), {"x": f(2, 3, 4)}, {"a": np.array([1])}, opset=18)
 case("split_18", op("Split", "x", "a b", num_outputs=2, axis=1), {"x": f(2, 5)}, opset=18)
 case("group_norm_21", op("GroupNormalization", "x s b", "y", num_groups=2), {"x": f(1, 4, 3, 3)}, {"s": f(4), "b": f(4)}, opset=21)
@@ -322,7 +317,6 @@ long = np.array([[2**53 + 1, 2**53, 5], [2**60 + 3, 2**60 + 4, -2**60], [-2**60 
 for name in ("ReduceMax", "ReduceMin"):
     case("long_" + name, op(name, "x", "y", axes=[1], keepdims=0), {"x": long})
 case("long_ArgMax", op("ArgMax", "x", "y", axis=1), {"x": long})
-case("long_text", op("Cast", "x", "y", to=T.STRING), {"x": long.astype(np.uint64)})
 
 
 def stumps(ids, weights):

@@ -21,24 +21,6 @@ struct sis_net_builder {
     int error;             /* error of the first call that failed */
 };
 
-/* A new message of a type; NULL: out of memory. */
-static void *new_message(const ProtobufCMessageDescriptor *type) {
-    ProtobufCMessage *m = (ProtobufCMessage *)sis__alloc(1, type->sizeof_message);
-    if (m)
-        protobuf_c_message_init(type, m);
-    return m;
-}
-
-/* Append a new message of a type to a repeated field; NULL: out of memory. */
-static void *append_message(const ProtobufCMessageDescriptor *type, void *items, size_t *n) {
-    void *m = new_message(type);
-    if (m && sis__proto_append(items, n, m) != SIS_OK) {
-        free(m);
-        return NULL;
-    }
-    return m;
-}
-
 /* Remember and return the first failure. */
 static int done(sis_net_builder *b, int error) {
     if (!b->error)
@@ -53,7 +35,7 @@ static int check(const sis_net_builder *b) {
 /* ---- The model ----------------------------------------------------------------------------- */
 
 static int add_opset(Sis__Onnx__Model *doc, const char *domain, int64_t version) {
-    Sis__Onnx__OperatorSetId *o = (Sis__Onnx__OperatorSetId *)append_message(
+    Sis__Onnx__OperatorSetId *o = (Sis__Onnx__OperatorSetId *)sis__proto_add(
         &sis__onnx__operator_set_id__descriptor, &doc->opset_import, &doc->n_opset_import);
     if (!o)
         return SIS_E_NOMEM;
@@ -67,7 +49,7 @@ static int start_document(Sis__Onnx__Model *doc, const char *name) {
     doc->has_ir_version = 1;
     doc->ir_version = IR_VERSION;
     doc->producer_name = sis__strdup("sis");
-    doc->graph = (Sis__Onnx__Graph *)new_message(&sis__onnx__graph__descriptor);
+    doc->graph = (Sis__Onnx__Graph *)sis__proto_new(&sis__onnx__graph__descriptor);
     if (!doc->producer_name || !doc->graph)
         return SIS_E_NOMEM;
     doc->graph->name = sis__strdup(name);
@@ -78,7 +60,7 @@ sis_net_builder *sis_net_builder_new(const char *name) {
     sis_net_builder *b = SIS_NEW(sis_net_builder, 1);
     if (!b)
         return NULL;
-    b->doc = (Sis__Onnx__Model *)new_message(&sis__onnx__model__descriptor);
+    b->doc = (Sis__Onnx__Model *)sis__proto_new(&sis__onnx__model__descriptor);
     b->error = b->doc ? start_document(b->doc, name) : SIS_E_NOMEM;
     return b;
 }
@@ -94,9 +76,9 @@ void sis_net_builder_free(sis_net_builder *b) {
 /* ---- Inputs and outputs ---------------------------------------------------------------------- */
 
 static int set_shape(Sis__Onnx__Type__Tensor *t, const sis_net_shape *shape) {
-    t->shape = (Sis__Onnx__TensorShape *)new_message(&sis__onnx__tensor_shape__descriptor);
+    t->shape = (Sis__Onnx__TensorShape *)sis__proto_new(&sis__onnx__tensor_shape__descriptor);
     for (size_t i = 0; t->shape && i < shape->rank; i++) {
-        Sis__Onnx__TensorShape__Dimension *d = (Sis__Onnx__TensorShape__Dimension *)append_message(
+        Sis__Onnx__TensorShape__Dimension *d = (Sis__Onnx__TensorShape__Dimension *)sis__proto_add(
             &sis__onnx__tensor_shape__dimension__descriptor, &t->shape->dim, &t->shape->n_dim);
         if (!d)
             return SIS_E_NOMEM;
@@ -112,11 +94,12 @@ static int set_shape(Sis__Onnx__Type__Tensor *t, const sis_net_shape *shape) {
 
 /* Set the type of a value. shape may be NULL: not declared. */
 static int set_type(Sis__Onnx__ValueInfo *v, int elem_type, const sis_net_shape *shape) {
-    Sis__Onnx__Type *type = v->type = (Sis__Onnx__Type *)new_message(&sis__onnx__type__descriptor);
+    Sis__Onnx__Type *type = v->type =
+        (Sis__Onnx__Type *)sis__proto_new(&sis__onnx__type__descriptor);
     if (!type)
         return SIS_E_NOMEM;
     Sis__Onnx__Type__Tensor *t =
-        (Sis__Onnx__Type__Tensor *)new_message(&sis__onnx__type__tensor__descriptor);
+        (Sis__Onnx__Type__Tensor *)sis__proto_new(&sis__onnx__type__tensor__descriptor);
     if (!t)
         return SIS_E_NOMEM;
     type->value_case = SIS__ONNX__TYPE__VALUE_TENSOR_TYPE;
@@ -133,7 +116,7 @@ int sis_net_add_input(sis_net_builder *b, const char *name, int integers,
     Sis__Onnx__Graph *g = b->doc->graph;
     if (shape->rank > SIS_NET_MAX_RANK)
         return done(b, sis__fail(SIS_E_ARGUMENT, "input %s of %zu axes", name, shape->rank));
-    Sis__Onnx__ValueInfo *v = (Sis__Onnx__ValueInfo *)append_message(
+    Sis__Onnx__ValueInfo *v = (Sis__Onnx__ValueInfo *)sis__proto_add(
         &sis__onnx__value_info__descriptor, &g->input, &g->n_input);
     if (!v || !(v->name = sis__strdup(name)))
         return done(b, SIS_E_NOMEM);
@@ -144,7 +127,7 @@ int sis_net_add_output(sis_net_builder *b, const char *name) {
     if (check(b))
         return check(b);
     Sis__Onnx__Graph *g = b->doc->graph;
-    Sis__Onnx__ValueInfo *v = (Sis__Onnx__ValueInfo *)append_message(
+    Sis__Onnx__ValueInfo *v = (Sis__Onnx__ValueInfo *)sis__proto_add(
         &sis__onnx__value_info__descriptor, &g->output, &g->n_output);
     if (!v || !(v->name = sis__strdup(name)))
         return done(b, SIS_E_NOMEM);
@@ -203,7 +186,7 @@ int sis__document_add_tensor(Sis__Onnx__Graph *g, const char *name, int elem_typ
     }
     if (shape->rank > SIS_NET_MAX_RANK)
         return sis__fail(SIS_E_ARGUMENT, "tensor %s of %zu axes", name, shape->rank);
-    Sis__Onnx__Tensor *t = (Sis__Onnx__Tensor *)append_message(&sis__onnx__tensor__descriptor,
+    Sis__Onnx__Tensor *t = (Sis__Onnx__Tensor *)sis__proto_add(&sis__onnx__tensor__descriptor,
                                                                &g->initializer, &g->n_initializer);
     if (!t)
         return SIS_E_NOMEM;
@@ -243,14 +226,8 @@ static int add_names(const char *names, char ***items, size_t *n) {
     while (*(names += strspn(names, " "))) {
         size_t length = strcspn(names, " ");
         int absent = length == 1 && *names == '-';
-        char *name = SIS_NEW(char, length + 1);
-        if (!name)
+        if (sis__proto_add_text(items, n, names, absent ? 0 : length) != SIS_OK)
             return SIS_E_NOMEM;
-        memcpy(name, names, absent ? 0 : length);
-        if (sis__proto_append(items, n, name) != SIS_OK) {
-            free(name);
-            return SIS_E_NOMEM;
-        }
         names += length;
     }
     return SIS_OK;
@@ -287,7 +264,7 @@ int sis__document_add_node(Sis__Onnx__Model *doc, const char *op, const char *in
                            const char *outputs, Sis__Onnx__Node **out) {
     Sis__Onnx__Graph *g = doc->graph;
     Sis__Onnx__Node *n = *out =
-        (Sis__Onnx__Node *)append_message(&sis__onnx__node__descriptor, &g->node, &g->n_node);
+        (Sis__Onnx__Node *)sis__proto_add(&sis__onnx__node__descriptor, &g->node, &g->n_node);
     if (!n)
         return SIS_E_NOMEM;
     const char *name = take_domain(doc, n, op);
@@ -318,36 +295,38 @@ static Sis__Onnx__Attribute *add_attribute(sis_net_builder *b, const char *name,
         done(b, sis__fail(SIS_E_ARGUMENT, "attribute %s comes before any node", name));
         return NULL;
     }
-    Sis__Onnx__Attribute *a = (Sis__Onnx__Attribute *)append_message(
-        &sis__onnx__attribute__descriptor, &b->last->attribute, &b->last->n_attribute);
-    if (!a || !(a->name = sis__strdup(name))) {
+    Sis__Onnx__Attribute *a = sis__proto_add_attribute(b->last, name, strlen(name), type);
+    if (!a)
         done(b, SIS_E_NOMEM);
-        return NULL;
-    }
-    a->has_type = 1;
-    a->type = (Sis__Onnx__Attribute__AttributeType)type;
     return a;
 }
 
-#define TYPE(name) SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__##name
+#define NUMBER_ATTRIBUTE(name, ctype, kind, field, has)                                            \
+    int sis_net_attr_##name(sis_net_builder *b, const char *attribute, ctype v) {                  \
+        Sis__Onnx__Attribute *a = add_attribute(b, attribute, SIS__ATTRIBUTE(kind));               \
+        if (!a)                                                                                    \
+            return check(b);                                                                       \
+        a->has = 1;                                                                                \
+        a->field = v;                                                                              \
+        return SIS_OK;                                                                             \
+    }
+NUMBER_ATTRIBUTE(int, int64_t, INT, i, has_i)
+NUMBER_ATTRIBUTE(float, float, FLOAT, f, has_f)
+#undef NUMBER_ATTRIBUTE
 
-int sis_net_attr_int(sis_net_builder *b, const char *name, int64_t v) {
-    Sis__Onnx__Attribute *a = add_attribute(b, name, TYPE(INT));
-    if (!a)
-        return check(b);
-    a->has_i = 1;
-    a->i = v;
-    return SIS_OK;
-}
-
-int sis_net_attr_float(sis_net_builder *b, const char *name, float v) {
-    Sis__Onnx__Attribute *a = add_attribute(b, name, TYPE(FLOAT));
-    if (!a)
-        return check(b);
-    a->has_f = 1;
-    a->f = v;
-    return SIS_OK;
-}
+#define LIST_ATTRIBUTE(name, ctype, kind)                                                          \
+    int sis_net_attr_##name(sis_net_builder *b, const char *attribute, const ctype *v, size_t n) { \
+        Sis__Onnx__Attribute *a = add_attribute(b, attribute, SIS__ATTRIBUTE(kind));               \
+        if (!a)                                                                                    \
+            return check(b);                                                                       \
+        if (!(a->name = (ctype *)sis__copy(v, n, sizeof *v)))                                      \
+            return done(b, SIS_E_NOMEM);                                                           \
+        a->n_##name = n;                                                                           \
+        return SIS_OK;                                                                             \
+    }
+LIST_ATTRIBUTE(ints, int64_t, INTS)
+LIST_ATTRIBUTE(floats, float, FLOATS)
+#undef LIST_ATTRIBUTE
 
 /* Bytes of a string; -1: out of memory. */
 static int set_bytes(ProtobufCBinaryData *to, const char *text) {
@@ -357,7 +336,7 @@ static int set_bytes(ProtobufCBinaryData *to, const char *text) {
 }
 
 int sis_net_attr_text(sis_net_builder *b, const char *name, const char *v) {
-    Sis__Onnx__Attribute *a = add_attribute(b, name, TYPE(STRING));
+    Sis__Onnx__Attribute *a = add_attribute(b, name, SIS__ATTRIBUTE(STRING));
     if (!a)
         return check(b);
     if (set_bytes(&a->s, v) != 0)
@@ -366,28 +345,8 @@ int sis_net_attr_text(sis_net_builder *b, const char *name, const char *v) {
     return SIS_OK;
 }
 
-int sis_net_attr_ints(sis_net_builder *b, const char *name, const int64_t *v, size_t n) {
-    Sis__Onnx__Attribute *a = add_attribute(b, name, TYPE(INTS));
-    if (!a)
-        return check(b);
-    if (!(a->ints = (int64_t *)sis__copy(v, n, sizeof *v)))
-        return done(b, SIS_E_NOMEM);
-    a->n_ints = n;
-    return SIS_OK;
-}
-
-int sis_net_attr_floats(sis_net_builder *b, const char *name, const float *v, size_t n) {
-    Sis__Onnx__Attribute *a = add_attribute(b, name, TYPE(FLOATS));
-    if (!a)
-        return check(b);
-    if (!(a->floats = (float *)sis__copy(v, n, sizeof *v)))
-        return done(b, SIS_E_NOMEM);
-    a->n_floats = n;
-    return SIS_OK;
-}
-
 int sis_net_attr_texts(sis_net_builder *b, const char *name, const char *const *v, size_t n) {
-    Sis__Onnx__Attribute *a = add_attribute(b, name, TYPE(STRINGS));
+    Sis__Onnx__Attribute *a = add_attribute(b, name, SIS__ATTRIBUTE(STRINGS));
     if (!a)
         return check(b);
     if (!(a->strings = SIS_NEW(ProtobufCBinaryData, n)))

@@ -36,9 +36,7 @@ static void find_axes(const sis_net *net, sis_net_cut *cut) {
     const sis__node *n = softmax_of(net, net->pre_output);
     cut->to_the_end = n && n->opset < 13;
     cut->axis = cut->to_the_end ? 1 : -1;
-    for (size_t i = 0; n && i < n->proto->n_attribute; i++)
-        if (n->proto->attribute[i]->name && strcmp(n->proto->attribute[i]->name, "axis") == 0)
-            cut->axis = n->proto->attribute[i]->i;
+    cut->axis = n ? sis__proto_int(n->proto, "axis", cut->axis) : cut->axis;
 }
 
 static void find_activation(const sis_net *net, sis_net_cut *cut) {

@@ -183,7 +183,7 @@ void sis__net_find_embedding(const sis__graph *g, int value, int *embedding, int
         for (size_t i = 0; i < g->n_nodes; i++)
             for (size_t j = 0; j < g->nodes[i].n_inputs; j++) {
                 const sis__node *n = &g->nodes[i];
-                if (n->inputs[j] != value || n->op_id == SIS__OP_SHAPE || n->op_id == SIS__OP_SIZE)
+                if (n->inputs[j] != value || n->op_id == SIS__OP_SHAPE)
                     continue;
                 if (next)
                     return;
@@ -355,40 +355,43 @@ int sis_net_set_padding(sis_net *net, int64_t id) {
     return error;
 }
 
+/* The value of input i of the file: a declared input that is no initializer; -1: none. */
+static int input_value(const sis_net *net, size_t i) {
+    for (size_t k = 0; k < net->doc->graph->n_input; k++) {
+        const char *name = net->doc->graph->input[k]->name;
+        int id = name ? sis__graph_find(&net->graph, name) : -1;
+        if (id >= 0 && !net->graph.values[id].tensor && i-- == 0)
+            return id;
+    }
+    return -1;
+}
+
 size_t sis_net_inputs(const sis_net *net) {
     size_t n = 0;
-    for (size_t i = 0; i < net->doc->graph->n_input; i++) {
-        const char *name = net->doc->graph->input[i]->name;
-        int id = name ? sis__graph_find(&net->graph, name) : -1;
-        n += id >= 0 && !net->graph.values[id].tensor;
-    }
+    while (input_value(net, n) >= 0)
+        n++;
     return n;
 }
 
 int sis_net_input_get(const sis_net *net, size_t i, sis_net_tensor *input) {
+    int id = input_value(net, i);
     *input = (sis_net_tensor){0};
-    for (size_t k = 0; k < net->doc->graph->n_input; k++) {
-        const char *name = net->doc->graph->input[k]->name;
-        int id = name ? sis__graph_find(&net->graph, name) : -1;
-        if (id < 0 || net->graph.values[id].tensor || i-- > 0)
-            continue;
-        const sis__value *v = &net->graph.values[id];
-        input->name = v->name;
-        input->type = v->dtype == SIS__F32    ? SIS_NET_FLOATS
-                      : v->dtype == SIS__BOOL ? SIS_NET_BOOLS
-                      : v->dtype == SIS__TEXT ? SIS_NET_TEXTS
-                                              : SIS_NET_INTS;
-        input->shape.rank = v->rank;
-        for (size_t d = 0; d < v->rank; d++)
-            input->shape.dims[d] = v->dims[d] < 0 ? 0 : (size_t)v->dims[d];
-        return SIS_OK;
-    }
-    return sis__fail(SIS_E_ARGUMENT, "the model has no input %zu", i);
+    if (id < 0)
+        return sis__fail(SIS_E_ARGUMENT, "the model has no input %zu", i);
+    const sis__value *v = &net->graph.values[id];
+    input->name = v->name;
+    input->type = v->dtype == SIS__F32    ? SIS_NET_FLOATS
+                  : v->dtype == SIS__BOOL ? SIS_NET_BOOLS
+                  : v->dtype == SIS__TEXT ? SIS_NET_TEXTS
+                                          : SIS_NET_INTS;
+    input->shape.rank = v->rank;
+    for (size_t d = 0; d < v->rank; d++)
+        input->shape.dims[d] = v->dims[d] < 0 ? 0 : (size_t)v->dims[d];
+    return SIS_OK;
 }
 
 int sis_net_input_is_fed(const sis_net *net, size_t i) {
-    sis_net_tensor t;
-    int id = sis_net_input_get(net, i, &t) ? -1 : sis__graph_find(&net->graph, t.name);
+    int id = input_value(net, i);
     if (id < 0 || net->graph.values[id].data)
         return 0;
     int producer = net->graph.values[id].producer;

@@ -98,13 +98,9 @@ static int find_output(sis_net *net) {
 
 /* Does the node copy input 0 to output 0? */
 static int passes_on(const sis__node *n) {
-    const Sis__Onnx__Node *p = n->proto;
     if (n->op_id != SIS__OP_CAST)
         return n->op && n->op->trait == SIS__KEEPS;
-    int64_t to = 0;
-    for (size_t i = 0; i < p->n_attribute; i++)
-        if (p->attribute[i]->name && strcmp(p->attribute[i]->name, "to") == 0)
-            to = p->attribute[i]->i;
+    int64_t to = sis__proto_int(n->proto, "to", 0);
     return to >= 0 && to <= INT32_MAX && sis__elem_dtype((int)to) == SIS__F32;
 }
 

@@ -388,7 +388,7 @@ static int read_step(reading *r, const sis__step *s, int to, size_t *node) {
         return refuse(r, s);
     if (sis__is(s, SIS__LINEAR_MODEL))
         return read_linear(r, s, node);
-    if ((s->op == SIS__OP_ADD || s->op == SIS__OP_SUB || s->op == SIS__OP_SUM) && from < 0)
+    if ((s->op == SIS__OP_ADD || s->op == SIS__OP_SUB) && from < 0)
         return read_sum(r, s, node);
     if (from < 0 || p->tensors[from].dtype != SIS__F32)
         return refuse(r, s);

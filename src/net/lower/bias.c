@@ -79,21 +79,8 @@ static int join_one(Sis__Onnx__Node *conv, Sis__Onnx__Node *add, const char *bia
 
 /* Is it a BatchNormalization with given statistics? */
 static int is_inference(const Sis__Onnx__Node *n) {
-    for (size_t i = 0; i < n->n_attribute; i++) {
-        const Sis__Onnx__Attribute *a = n->attribute[i];
-        const char *name = a->name ? a->name : "";
-        int wanted = strcmp(name, "spatial") == 0 || strcmp(name, "is_test") == 0;
-        if ((wanted || strcmp(name, "training_mode") == 0) && (a->i != 0) != wanted)
-            return 0;
-    }
-    return n->n_input == 5 && n->n_output == 1;
-}
-
-static double epsilon_of(const Sis__Onnx__Node *n) {
-    for (size_t i = 0; i < n->n_attribute; i++)
-        if (n->attribute[i]->name && strcmp(n->attribute[i]->name, "epsilon") == 0)
-            return (double)n->attribute[i]->f;
-    return (double)1e-5f;
+    return sis__proto_int(n, "spatial", 1) && sis__proto_int(n, "is_test", 1) &&
+           !sis__proto_int(n, "training_mode", 0) && n->n_input == 5 && n->n_output == 1;
 }
 
 /* Constant floats, one per filter (0: any number); NULL: another tensor. */
@@ -120,7 +107,8 @@ static int find_numbers(const sis__index *x, const Sis__Onnx__Node *conv, const 
     const Sis__Onnx__Tensor *w = sis__index_of(x, sis__node_input(conv, 1))->constant;
     const char *bias = sis__node_input(conv, 2);
     size_t count = 0, total = 0;
-    f->epsilon = epsilon_of(n);
+    const Sis__Onnx__Attribute *epsilon = sis__proto_attribute(n, "epsilon");
+    f->epsilon = (double)(epsilon ? epsilon->f : 1e-5f);
     f->filters = w && w->n_dims > 2 && w->dims[0] > 0 ? (size_t)w->dims[0] : 0;
     f->w = f->filters ? floats_of(x, sis__node_input(conv, 1), 0, &total) : NULL;
     f->bias = f->w && *bias ? floats_of(x, bias, f->filters, &count) : NULL;

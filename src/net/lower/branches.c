@@ -158,39 +158,27 @@ typedef struct {
 } nodes;
 
 static Sis__Onnx__Graph *branch_of(const Sis__Onnx__Node *n, int truth) {
-    for (size_t i = 0; i < n->n_attribute; i++)
-        if (n->attribute[i]->name &&
-            strcmp(n->attribute[i]->name, truth ? "then_branch" : "else_branch") == 0)
-            return n->attribute[i]->g;
-    return NULL;
-}
-
-static int append_text(char ***list, size_t *n, const char *text) {
-    char *copy = sis__strdup(text);
-    int error = copy ? sis__proto_append(list, n, copy) : SIS_E_NOMEM;
-    if (error)
-        free(copy);
-    return error;
+    const Sis__Onnx__Attribute *a = sis__proto_attribute(n, truth ? "then_branch" : "else_branch");
+    return a ? a->g : NULL;
 }
 
 /* A node that copies `from` to output `to` of an If. */
 static int hand_on(const Sis__Onnx__Node *n, const decision *d, const char *from, const char *to,
                    nodes *out) {
-    Sis__Onnx__Node *one = SIS_NEW(Sis__Onnx__Node, 1);
+    Sis__Onnx__Node *one = (Sis__Onnx__Node *)sis__proto_new(&sis__onnx__node__descriptor);
     if (!one)
         return SIS_E_NOMEM;
-    sis__onnx__node__init(one);
     int checked = d->known == FROM_SHAPES;
     one->op_type = sis__strdup(!checked ? "Identity" : d->truth ? "Then" : "Else");
     one->domain = sis__strdup(checked ? "sis" : "");
     one->name = sis__strdup(n->name ? n->name : "");
     int error = one->op_type && one->domain && one->name ? SIS_OK : SIS_E_NOMEM;
     if (!error)
-        error = append_text(&one->input, &one->n_input, from);
+        error = sis__proto_add_text(&one->input, &one->n_input, from, strlen(from));
     if (!error && checked)
-        error = append_text(&one->input, &one->n_input, n->input[0]);
+        error = sis__proto_add_text(&one->input, &one->n_input, n->input[0], strlen(n->input[0]));
     if (!error)
-        error = append_text(&one->output, &one->n_output, to);
+        error = sis__proto_add_text(&one->output, &one->n_output, to, strlen(to));
     if (!error)
         error = sis__proto_append(&out->list, &out->n, one);
     if (error)

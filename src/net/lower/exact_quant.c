@@ -195,20 +195,6 @@ static const char *refused_layer(sis__index *g, const Sis__Onnx__Node *n, layer 
 
 /* ---- Operators ------------------------------------------------------------------------------- */
 
-static int has_attribute(const Sis__Onnx__Node *n, const char *name) {
-    for (size_t i = 0; i < n->n_attribute; i++)
-        if (n->attribute[i]->name && strcmp(n->attribute[i]->name, name) == 0)
-            return 1;
-    return 0;
-}
-
-static int is_set(const Sis__Onnx__Node *n, const char *name) {
-    for (size_t i = 0; i < n->n_attribute; i++)
-        if (n->attribute[i]->name && strcmp(n->attribute[i]->name, name) == 0)
-            return n->attribute[i]->i != 0;
-    return 0;
-}
-
 /* Are these constant: the scales of x, of weights and of the result (`optional`: may be missing),
  * and the zero points of x and of the result? */
 static int are_scaled(sis__index *g, const Sis__Onnx__Node *n, const layer *l, size_t to,
@@ -219,7 +205,7 @@ static int are_scaled(sis__index *g, const Sis__Onnx__Node *n, const layer *l, s
 }
 
 static const char *refused_product(sis__index *g, const Sis__Onnx__Node *n) {
-    layer l = {.columns = !sis__node_is(n, "", "QLinearConv") && !is_set(n, "transB")};
+    layer l = {.columns = !sis__node_is(n, "", "QLinearConv") && !sis__proto_int(n, "transB", 0)};
     int gemm = sis__node_is(n, "com.microsoft", "QGemm"), conv = sis__node_is(n, "", "QLinearConv");
     const size_t at[4] = {3, 5, conv ? 8 : gemm ? 6 : SIZE_MAX, 2};
     const char *refused = refused_layer(g, n, &l, at);
@@ -231,8 +217,8 @@ static const char *refused_product(sis__index *g, const Sis__Onnx__Node *n) {
 const char *sis__exact_quant_refused(sis__index *g, const Sis__Onnx__Node *n) {
     int fits = 0;
     if (sis__node_is(n, "", "QuantizeLinear"))
-        fits = is_scale(g, n, 1, 1) && is_zero(g, n, 2, 1) && !has_attribute(n, "output_dtype") &&
-               !has_attribute(n, "block_size");
+        fits = is_scale(g, n, 1, 1) && is_zero(g, n, 2, 1) &&
+               !sis__proto_attribute(n, "output_dtype") && !sis__proto_attribute(n, "block_size");
     else if (sis__node_is(n, "", "DequantizeLinear"))
         fits = is_scale(g, n, 1, 1) && is_zero(g, n, 2, 1) &&
                !sis__index_of(g, sis__node_input(n, 0))->constant;
@@ -263,19 +249,13 @@ static int same_zero(sis__index *g, const Sis__Onnx__Node *a, const Sis__Onnx__N
     return same;
 }
 
-static int is_cast_to_float(const Sis__Onnx__Node *n) {
-    for (size_t i = 0; sis__node_is(n, "", "Cast") && i < n->n_attribute; i++)
-        if (n->attribute[i]->name && strcmp(n->attribute[i]->name, "to") == 0)
-            return n->attribute[i]->i == SIS__FLOAT;
-    return 0;
-}
-
 int sis__exact_quant_join(Sis__Onnx__Graph *g) {
     sis__index l;
     int error = sis__index_graph(&l, g);
     for (size_t i = 0; i < g->n_node && !error; i++) {
         Sis__Onnx__Node *n = g->node[i];
-        int lifts = sis__node_is(n, "sis", "Lift"), casts = is_cast_to_float(n);
+        int lifts = sis__node_is(n, "sis", "Lift"),
+            casts = sis__node_is(n, "", "Cast") && sis__proto_int(n, "to", 0) == SIS__FLOAT;
         const Sis__Onnx__Node *from =
             lifts || casts ? sis__index_of(&l, sis__node_input(n, 0))->producer : NULL;
         if (!from || !sis__node_is(from, "sis", "Settle"))

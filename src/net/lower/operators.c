@@ -127,6 +127,12 @@ static const rule rules[] = {
     {"FastGelu", {"?1 Add 0 1 > a", "Gelu a > y {approximate='tanh'}"}},
 };
 
+/* Operators of the standard. */
+static const rule standard[] = {
+    {"Size", {"Shape 0 > a", "ReduceProd a > y {keepdims=0}"}},
+    {"SimplifiedLayerNormalization", {"RMSNormalization 0 1 > y {*}"}},
+};
+
 /* Explicit broadcasting (before opset 7), for nodes whose attribute broadcast is not 0. */
 #define OLD(name)                                                                                  \
     {                                                                                              \
@@ -209,93 +215,52 @@ static int append_name(char ***list, size_t *n, char *name) {
 
 /* ---- Attributes ------------------------------------------------------------------------------ */
 
-/* a: NULL, or only partly filled, if memory ran out. */
-static int append_attribute(Sis__Onnx__Node *n, Sis__Onnx__Attribute *a) {
-    int whole = a && (!a->n_ints || a->ints) && (!a->has_s || a->s.data);
-    int error = whole ? sis__proto_append(&n->attribute, &n->n_attribute, a) : SIS_E_NOMEM;
-    if (error && a)
-        sis__proto_free(&a->base);
-    return error;
-}
-
-static Sis__Onnx__Attribute *new_attribute(const char *name, size_t n, int type) {
-    Sis__Onnx__Attribute *a = SIS_NEW(Sis__Onnx__Attribute, 1);
-    char *copy = SIS_NEW(char, n + 1);
-    if (!a || !copy) {
-        free(a);
-        free(copy);
-        return NULL;
-    }
-    sis__onnx__attribute__init(a);
-    memcpy(copy, name, n);
-    a->name = copy;
-    a->has_type = 1;
-    a->type = (Sis__Onnx__Attribute__AttributeType)type;
-    return a;
-}
-
+/* After a failure the node has an attribute without a value, and is freed. */
 static int add_float(Sis__Onnx__Node *n, const char *name, size_t length, float v) {
-    Sis__Onnx__Attribute *a =
-        new_attribute(name, length, SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__FLOAT);
-    if (a) {
-        a->has_f = 1;
-        a->f = v;
-    }
-    return append_attribute(n, a);
-}
-
-static int add_int(Sis__Onnx__Node *n, const char *name, size_t length, int64_t v) {
-    Sis__Onnx__Attribute *a =
-        new_attribute(name, length, SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__INT);
-    if (a) {
-        a->has_i = 1;
-        a->i = v;
-    }
-    return append_attribute(n, a);
+    Sis__Onnx__Attribute *a = sis__proto_add_attribute(n, name, length, SIS__ATTRIBUTE(FLOAT));
+    if (!a)
+        return SIS_E_NOMEM;
+    a->has_f = 1;
+    a->f = v;
+    return SIS_OK;
 }
 
 /* 1 2 3] */
-static int add_ints(Sis__Onnx__Node *n, const char *name, size_t length, const char *values) {
+static int set_ints(Sis__Onnx__Attribute *a, const char *values) {
     char *end;
     int64_t v[8];
     size_t count = 0;
     for (; count < 8 && *values != ']'; values = end + strspn(end, " "))
         v[count++] = strtoll(values, &end, 10);
-    Sis__Onnx__Attribute *a =
-        new_attribute(name, length, SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__INTS);
-    if (a) {
-        a->ints = (int64_t *)sis__copy(v, count, sizeof *v);
-        a->n_ints = count;
-    }
-    return append_attribute(n, a);
+    a->ints = (int64_t *)sis__copy(v, count, sizeof *v);
+    a->n_ints = a->ints ? count : 0;
+    return a->ints ? SIS_OK : SIS_E_NOMEM;
 }
 
-static int add_text(Sis__Onnx__Node *n, const char *name, size_t length, const char *text) {
-    Sis__Onnx__Attribute *a =
-        new_attribute(name, length, SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__STRING);
-    if (a) {
-        a->has_s = 1;
-        a->s.len = strcspn(text, "'");
-        a->s.data = (uint8_t *)sis__copy(text, a->s.len, 1);
-    }
-    return append_attribute(n, a);
+/* text' */
+static int set_text(Sis__Onnx__Attribute *a, const char *text) {
+    a->has_s = 1;
+    a->s.len = strcspn(text, "'");
+    a->s.data = (uint8_t *)sis__copy(text, a->s.len, 1);
+    return a->s.data ? SIS_OK : SIS_E_NOMEM;
 }
 
 /* name=value; *at moves past it. */
 static int add_given(Sis__Onnx__Node *n, const char *name, size_t length, const char **at) {
     const char *value = name + length + 1;
-    size_t size = strcspn(value, " }");
-    char *end;
+    size_t size = *value == '[' ? strcspn(value, "]") + 1 : strcspn(value, " }");
     *at = value + size;
+    if (*value != '[' && *value != '\'' && memchr(value, 'e', size))
+        return add_float(n, name, length, sis__number_float(value, NULL));
+    int type = *value == '[' ? SIS__ATTRIBUTE(INTS) : SIS__ATTRIBUTE(INT);
     if (*value == '\'')
-        return add_text(n, name, length, value + 1);
-    if (*value == '[') {
-        *at = value + strcspn(value, "]") + 1;
-        return add_ints(n, name, length, value + 1);
-    }
-    if (memchr(value, 'e', size))
-        return add_float(n, name, length, sis__number_float(value, &end));
-    return add_int(n, name, length, strtoll(value, &end, 10));
+        type = SIS__ATTRIBUTE(STRING);
+    Sis__Onnx__Attribute *a = sis__proto_add_attribute(n, name, length, type);
+    if (!a || type != SIS__ATTRIBUTE(INT))
+        return !a ? SIS_E_NOMEM : *value == '[' ? set_ints(a, value + 1) : set_text(a, value + 1);
+    a->has_i = 1;
+    a->i = strtoll(value, NULL, 10);
+    return SIS_OK;
 }
 
 static int add_copy(Sis__Onnx__Node *n, const Sis__Onnx__Attribute *from) {
@@ -306,7 +271,10 @@ static int add_copy(Sis__Onnx__Node *n, const Sis__Onnx__Attribute *from) {
         return error;
     Sis__Onnx__Attribute *a = sis__onnx__attribute__unpack(NULL, size, bytes);
     free(bytes);
-    return append_attribute(n, a);
+    error = a ? sis__proto_append(&n->attribute, &n->n_attribute, a) : SIS_E_NOMEM;
+    if (error && a)
+        sis__proto_free(&a->base);
+    return error;
 }
 
 static int take(sis__lowering *k, Sis__Onnx__Node *n, const char *name, size_t length) {
@@ -369,10 +337,11 @@ static char *name_after(const Sis__Onnx__Node *from) {
 static Sis__Onnx__Node *start(sis__lowering *k, const char *type, size_t length) {
     const char *domain = strncmp(type, "sis.", 4) == 0 ? "sis" : "";
     size_t prefix = *domain ? 4 : 0;
-    Sis__Onnx__Node *n = k->n < SIS__MAX_LOWERED ? SIS_NEW(Sis__Onnx__Node, 1) : NULL;
+    Sis__Onnx__Node *n = k->n < SIS__MAX_LOWERED
+                             ? (Sis__Onnx__Node *)sis__proto_new(&sis__onnx__node__descriptor)
+                             : NULL;
     if (!n)
         return NULL;
-    sis__onnx__node__init(n);
     k->made[k->n++] = n;
     n->op_type = (char *)sis__alloc(length - prefix + 1, 1);
     n->domain = sis__strdup(domain);
@@ -509,13 +478,11 @@ static const rule *find_rule(const rule *list, size_t n, const char *name) {
     return NULL;
 }
 
-static const rule *broadcast_rule(const Sis__Onnx__Node *n) {
-    size_t at;
-    sis__lowering k = {.from = n};
-    const Sis__Onnx__Attribute *a = attribute(&k, "broadcast", strlen("broadcast"), &at);
-    return a && a->i != 0
-               ? find_rule(broadcasts, sizeof broadcasts / sizeof *broadcasts, n->op_type)
-               : NULL;
+#define FIND(list, name) find_rule(list, sizeof(list) / sizeof *(list), name)
+
+static int is_of(const Sis__Onnx__Node *n, const char *domain) {
+    const char *own = n->domain && strcmp(n->domain, "ai.onnx") != 0 ? n->domain : "";
+    return strcmp(own, domain) == 0;
 }
 
 /* QLinearConcat: scale and zero point of the result, then value, scale and zero point of each
@@ -536,6 +503,51 @@ static void lower_concat(sis__lowering *k) {
         sis__lower_step(k, "QuantizeLinear c%zu 0 1 > y", n - 3);
 }
 
+/* Max, Min and Sum of any number of inputs: one after the other. */
+static void lower_variadic(sis__lowering *k) {
+    const char *op = strcmp(k->from->op_type, "Sum") == 0 ? "Add" : k->from->op_type;
+    size_t n = k->from->n_input;
+    sis__lower_attribute(k, "consumed_inputs"); /* only in the first versions: storage hints */
+    if (n > SIS__MAX_LOWERED)
+        k->refused = "of so many inputs";
+    else if (n == 1)
+        sis__lower_step(k, "Identity 0 > y");
+    for (size_t i = 1; !k->refused && i < n; i++) {
+        char from[32] = "0", to[32] = "y";
+        if (i > 1)
+            snprintf(from, sizeof from, "s%zu", i - 1);
+        if (i + 1 < n)
+            snprintf(to, sizeof to, "s%zu", i);
+        sis__lower_step(k, "%s %s %zu > %s", op, from, i, to);
+    }
+}
+
+/* ConstantOfShape: one number everywhere. */
+static void lower_fill(sis__lowering *k) {
+    int given = sis__lower_attribute(k, "value") != NULL;
+    sis__lower_step(k, "Constant > v {%s}", given ? "value" : "value_float=0e0");
+    sis__lower_step(k, "Squeeze v > w");
+    sis__lower_step(k, "Expand w 0 > y");
+}
+
+/* Operators that functions lower. Max and Min of two inputs stay. */
+static sis__lower_fn function_of(const Sis__Onnx__Node *n) {
+    static const struct {
+        const char *domain, *name;
+        sis__lower_fn lower;
+    } rows[] = {
+        {"", "Einsum", sis__lower_einsum},   {"", "Max", lower_variadic},
+        {"", "Min", lower_variadic},         {"", "Sum", lower_variadic},
+        {"", "ConstantOfShape", lower_fill}, {"com.microsoft", "QLinearConcat", lower_concat},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(n->op_type, rows[i].name) == 0 && is_of(n, rows[i].domain))
+            return rows[i].lower == lower_variadic && n->n_input == 2 && *n->op_type == 'M'
+                       ? NULL
+                       : rows[i].lower;
+    return sis__lower_transformer(n);
+}
+
 /* How a node is lowered: not at all, by a rule, by a function, or it is refused. */
 typedef struct {
     const rule *rule;
@@ -543,14 +555,9 @@ typedef struct {
     const char *refused;
 } choice;
 
-static int is_of(const Sis__Onnx__Node *n, const char *domain) {
-    const char *own = n->domain && strcmp(n->domain, "ai.onnx") != 0 ? n->domain : "";
-    return strcmp(own, domain) == 0;
-}
-
 static const rule *quant_rule(const Sis__Onnx__Node *n) {
     int ours = n->op_type && (is_of(n, "") || is_of(n, "com.microsoft"));
-    return ours ? find_rule(in_levels, sizeof in_levels / sizeof *in_levels, n->op_type) : NULL;
+    return ours ? FIND(in_levels, n->op_type) : NULL;
 }
 
 /* Other forms of QuantizeLinear and DequantizeLinear are operators of their own. */
@@ -569,18 +576,16 @@ static choice choose(sis__index *g, const Sis__Onnx__Node *n) {
         return (choice){0};
     if (g)
         return choose_level(g, n);
-    sis__lower_fn lower = sis__lower_transformer(n);
+    sis__lower_fn lower = function_of(n);
     if (lower)
         return (choice){.lower = lower};
-    if (is_of(n, "") && strcmp(n->op_type, "Einsum") == 0)
-        return (choice){.lower = sis__lower_einsum};
+    if (is_of(n, "") && sis__proto_int(n, "broadcast", 0))
+        return (choice){.rule = FIND(broadcasts, n->op_type)};
     if (is_of(n, ""))
-        return (choice){.rule = broadcast_rule(n)};
+        return (choice){.rule = FIND(standard, n->op_type)};
     if (!is_of(n, "com.microsoft"))
         return (choice){0};
-    if (strcmp(n->op_type, "QLinearConcat") == 0)
-        return (choice){.lower = lower_concat};
-    return (choice){.rule = find_rule(rules, sizeof rules / sizeof *rules, n->op_type)};
+    return (choice){.rule = FIND(rules, n->op_type)};
 }
 
 /* Make the nodes of a choice in k; none if an attribute is left that no step uses. */
@@ -696,8 +701,10 @@ static int lower_graph(Sis__Onnx__Graph *g, int in_levels_now) {
 }
 
 int sis__lower_operators(Sis__Onnx__Model *doc) {
-    int error = SIS_OK;
-    for (int in_levels_now = 0; in_levels_now < 2 && doc->graph && !error; in_levels_now++)
-        error = lower_graph(doc->graph, in_levels_now);
+    return doc->graph ? lower_graph(doc->graph, 0) : SIS_OK;
+}
+
+int sis__lower_levels(Sis__Onnx__Model *doc) {
+    int error = doc->graph ? lower_graph(doc->graph, 1) : SIS_OK;
     return error || !doc->graph ? error : sis__bias_join(doc->graph);
 }

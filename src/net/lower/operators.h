@@ -13,8 +13,11 @@ struct Sis__Onnx__Attribute;
 struct Sis__Onnx__Model;
 struct Sis__Onnx__Node;
 
-/* Replace all such nodes of the document. */
+/* Replace all such nodes of the document, except quantised ones. */
 int sis__lower_operators(struct Sis__Onnx__Model *doc);
+
+/* Then quantised ones, and fold biases of convolutions. */
+int sis__lower_levels(struct Sis__Onnx__Model *doc);
 
 /* ---- One node ------------------------------------------------------------------------------- */
 

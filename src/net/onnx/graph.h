@@ -18,11 +18,11 @@ struct Sis__Onnx__Attribute;
 
 enum { SIS__MAX_RANK = 8 };
 
-/* Values are computed in one of four types: floats of 16, 32 and 64 bits as float, integers of any
- * width as int64 (uint64 by its bits), bool, and texts as numbers (net/onnx/words.h). The declared
- * type is kept (sis__tensor.elem), and integer results wrap to its width. OTHER is everything else
- * (complex numbers, float8, sequences): allowed in a file, refused where a live node would compute
- * with it. */
+/* Values are computed in one of four types: floats of 16, 32 and 64 bits as float, integers as
+ * int64, bool, and texts as numbers (net/onnx/words.h). The declared type is kept
+ * (sis__tensor.elem), and integer results wrap to its width. OTHER is everything else (uint64,
+ * integers of 4 bits, complex numbers, float8, sequences): allowed in a file, refused where a live
+ * node would compute with it. */
 typedef enum sis__dtype { SIS__F32, SIS__I64, SIS__BOOL, SIS__TEXT, SIS__OTHER } sis__dtype;
 
 size_t sis__dtype_size(sis__dtype t); /* 4, 8, 1, 8, 0 */
@@ -45,10 +45,7 @@ enum {
     SIS__FLOAT16 = 10,
     SIS__DOUBLE = 11,
     SIS__UINT32 = 12,
-    SIS__UINT64 = 13,
-    SIS__BFLOAT16 = 16,
-    SIS__UINT4 = 21,
-    SIS__INT4 = 22
+    SIS__BFLOAT16 = 16
 };
 
 /* Wrap an integer to the width of a type (two's complement); the smallest and largest value of a

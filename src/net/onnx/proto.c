@@ -165,3 +165,59 @@ int sis__proto_append(void *items, size_t *n, void *item) {
     (*n)++;
     return SIS_OK;
 }
+
+const Sis__Onnx__Attribute *sis__proto_attribute(const Sis__Onnx__Node *n, const char *name) {
+    for (size_t i = 0; i < n->n_attribute; i++)
+        if (n->attribute[i]->name && strcmp(n->attribute[i]->name, name) == 0)
+            return n->attribute[i];
+    return NULL;
+}
+
+int64_t sis__proto_int(const Sis__Onnx__Node *n, const char *name, int64_t missing) {
+    const Sis__Onnx__Attribute *a = sis__proto_attribute(n, name);
+    return a ? a->i : missing;
+}
+
+/* ---- New messages ---------------------------------------------------------------------------- */
+
+void *sis__proto_new(const ProtobufCMessageDescriptor *type) {
+    ProtobufCMessage *m = (ProtobufCMessage *)sis__alloc(1, type->sizeof_message);
+    if (m)
+        protobuf_c_message_init(type, m);
+    return m;
+}
+
+void *sis__proto_add(const ProtobufCMessageDescriptor *type, void *items, size_t *n) {
+    void *m = sis__proto_new(type);
+    if (m && sis__proto_append(items, n, m) != SIS_OK) {
+        free(m);
+        return NULL;
+    }
+    return m;
+}
+
+static char *copy_text(const char *text, size_t length) {
+    char *copy = SIS_NEW(char, length + 1);
+    if (copy)
+        memcpy(copy, text, length);
+    return copy;
+}
+
+int sis__proto_add_text(char ***items, size_t *n, const char *text, size_t length) {
+    char *copy = copy_text(text, length);
+    int error = copy ? sis__proto_append(items, n, copy) : SIS_E_NOMEM;
+    if (error)
+        free(copy);
+    return error;
+}
+
+Sis__Onnx__Attribute *sis__proto_add_attribute(Sis__Onnx__Node *n, const char *name, size_t length,
+                                               int type) {
+    Sis__Onnx__Attribute *a = (Sis__Onnx__Attribute *)sis__proto_add(
+        &sis__onnx__attribute__descriptor, &n->attribute, &n->n_attribute);
+    if (!a || !(a->name = copy_text(name, length)))
+        return NULL;
+    a->has_type = 1;
+    a->type = (Sis__Onnx__Attribute__AttributeType)type;
+    return a;
+}

@@ -30,52 +30,57 @@ const char *sis__dtype_name(sis__dtype t) {
     return names[t];
 }
 
+/* The types of the standard by their number: the type we compute in, bytes of an element in raw_data,
+ * and the range of integers. */
+static const struct {
+    const char *name;
+    sis__dtype dtype;
+    size_t bytes;
+    int64_t low, high;
+} elems[] = {
+    [0] = {"undefined", SIS__OTHER, 1, 0, 0},
+    [T(FLOAT)] = {"float", SIS__F32, 4, 0, 0},
+    [T(UINT8)] = {"uint8", SIS__I64, 1, 0, UINT8_MAX},
+    [T(INT8)] = {"int8", SIS__I64, 1, INT8_MIN, INT8_MAX},
+    [T(UINT16)] = {"uint16", SIS__I64, 2, 0, UINT16_MAX},
+    [T(INT16)] = {"int16", SIS__I64, 2, INT16_MIN, INT16_MAX},
+    [T(INT32)] = {"int32", SIS__I64, 4, INT32_MIN, INT32_MAX},
+    [T(INT64)] = {"int64", SIS__I64, 8, INT64_MIN, INT64_MAX},
+    [T(STRING)] = {"string", SIS__TEXT, 1, 0, 0},
+    [T(BOOL)] = {"bool", SIS__BOOL, 1, 0, 1},
+    [T(FLOAT16)] = {"float16", SIS__F32, 2, 0, 0},
+    [T(DOUBLE)] = {"double", SIS__F32, 8, 0, 0},
+    [T(UINT32)] = {"uint32", SIS__I64, 4, 0, UINT32_MAX},
+    [T(UINT64)] = {"uint64", SIS__OTHER, 8, 0, 0},
+    [14] = {"complex64", SIS__OTHER, 8, 0, 0},
+    [15] = {"complex128", SIS__OTHER, 16, 0, 0},
+    [T(BFLOAT16)] = {"bfloat16", SIS__F32, 2, 0, 0},
+    [17] = {"float8e4m3fn", SIS__OTHER, 1, 0, 0},
+    [18] = {"float8e4m3fnuz", SIS__OTHER, 1, 0, 0},
+    [19] = {"float8e5m2", SIS__OTHER, 1, 0, 0},
+    [20] = {"float8e5m2fnuz", SIS__OTHER, 1, 0, 0},
+    [21] = {"uint4", SIS__OTHER, 1, 0, 0},
+    [22] = {"int4", SIS__OTHER, 1, 0, 0},
+};
+
+/* The row of a type; 0 for types that the table does not have. */
+static size_t row_of(int elem_type) {
+    return elem_type > 0 && (size_t)elem_type < sizeof elems / sizeof *elems ? (size_t)elem_type
+                                                                             : 0;
+}
+
 sis__dtype sis__elem_dtype(int elem_type) {
-    switch (elem_type) {
-    case T(FLOAT):
-    case T(DOUBLE):
-    case T(FLOAT16):
-    case T(BFLOAT16):
-        return SIS__F32;
-    case T(UINT8):
-    case T(INT8):
-    case T(UINT16):
-    case T(INT16):
-    case T(INT32):
-    case T(INT64):
-    case T(UINT32):
-    case T(UINT64):
-    case SIS__UINT4:
-    case SIS__INT4:
-        return SIS__I64;
-    case T(BOOL):
-        return SIS__BOOL;
-    case T(STRING):
-        return SIS__TEXT;
-    default:
-        return SIS__OTHER;
-    }
+    return elems[row_of(elem_type)].dtype;
+}
+
+const char *sis__elem_name(int elem_type) {
+    return elem_type && row_of(elem_type) == 0 ? "unknown" : elems[row_of(elem_type)].name;
 }
 
 void sis__elem_range(int elem_type, int64_t *low, int64_t *high) {
-    static const struct {
-        int elem;
-        int64_t low, high;
-    } rows[] = {{T(UINT8), 0, UINT8_MAX},
-                {T(INT8), INT8_MIN, INT8_MAX},
-                {T(UINT16), 0, UINT16_MAX},
-                {T(INT16), INT16_MIN, INT16_MAX},
-                {T(INT32), INT32_MIN, INT32_MAX},
-                {T(UINT32), 0, UINT32_MAX},
-                {SIS__UINT4, 0, 15},
-                {SIS__INT4, -8, 7}};
-    *low = INT64_MIN;
-    *high = INT64_MAX;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].elem == elem_type) {
-            *low = rows[i].low;
-            *high = rows[i].high;
-        }
+    size_t row = elems[row_of(elem_type)].dtype == SIS__I64 ? row_of(elem_type) : T(INT64);
+    *low = elems[row].low;
+    *high = elems[row].high;
 }
 
 int64_t sis__elem_whole(int elem_type, float v) {
@@ -97,62 +102,11 @@ int sis__elem_check(int elem_type, const char *input, const int64_t *values, siz
 }
 
 int64_t sis__elem_wrap(int elem_type, int64_t v) {
-    switch (elem_type) {
-    case T(UINT8):
-        return (uint8_t)v;
-    case T(INT8):
-        return (int8_t)(uint8_t)v;
-    case T(UINT16):
-        return (uint16_t)v;
-    case T(INT16):
-        return (int16_t)(uint16_t)v;
-    case T(INT32):
-        return (int32_t)(uint32_t)v;
-    case T(UINT32):
-        return (uint32_t)v;
-    case SIS__UINT4:
-        return v & 15;
-    case SIS__INT4:
-        return ((v & 15) ^ 8) - 8;
-    default:
-        return v;
-    }
-}
-
-const char *sis__elem_name(int elem_type) {
-    static const char *const names[] = {
-        "undefined",      "float",      "uint8",          "int8",       "uint16",   "int16",
-        "int32",          "int64",      "string",         "bool",       "float16",  "double",
-        "uint32",         "uint64",     "complex64",      "complex128", "bfloat16", "float8e4m3fn",
-        "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",      "int4"};
-    return elem_type >= 0 && elem_type <= SIS__INT4 ? names[elem_type] : "unknown";
-}
-
-/* Two values in one byte, the first in its lower half? */
-static int is_half_byte(int elem_type) {
-    return elem_type == SIS__UINT4 || elem_type == SIS__INT4;
-}
-
-/* Bytes of one element in raw_data. */
-static size_t raw_size(int elem_type) {
-    switch (elem_type) {
-    case T(FLOAT):
-    case T(INT32):
-    case T(UINT32):
-        return 4;
-    case T(DOUBLE):
-    case T(INT64):
-    case T(UINT64):
-        return 8;
-    case T(BOOL):
-    case T(UINT8):
-    case T(INT8):
-    case SIS__UINT4:
-    case SIS__INT4:
-        return 1;
-    default:
-        return 2;
-    }
+    int64_t low, high;
+    sis__elem_range(elem_type, &low, &high);
+    return high == INT64_MAX
+               ? v
+               : (int64_t)(((uint64_t)v - (uint64_t)low) & (uint64_t)(high - low)) + low;
 }
 
 /* The location and number of elements; element i of int32_data holds small types. */
@@ -166,11 +120,11 @@ typedef struct {
     size_t n;
 } source;
 
-static source find_source(const Sis__Onnx__Tensor *t, size_t count) {
+static source find_source(const Sis__Onnx__Tensor *t) {
     source s = {0};
     if (t->has_raw_data) {
         s.raw = t->raw_data.data;
-        size_t size = raw_size(t->data_type);
+        size_t size = elems[row_of(t->data_type)].bytes;
         s.n = t->raw_data.len % size ? SIZE_MAX : t->raw_data.len / size;
     } else if (t->data_type == T(FLOAT)) {
         s.f = t->float_data;
@@ -181,15 +135,13 @@ static source find_source(const Sis__Onnx__Tensor *t, size_t count) {
     } else if (t->data_type == T(INT64)) {
         s.i64 = t->int64_data;
         s.n = t->n_int64_data;
-    } else if (t->data_type == T(UINT64) || t->data_type == T(UINT32)) {
+    } else if (t->data_type == T(UINT32)) {
         s.u64 = t->uint64_data;
         s.n = t->n_uint64_data;
     } else {
         s.i32 = t->int32_data;
         s.n = t->n_int32_data;
     }
-    if (is_half_byte(t->data_type) && (count + 1) / 2 == s.n)
-        s.n = count;
     return s;
 }
 
@@ -215,11 +167,7 @@ static float as_float(const source *s, int elem_type, size_t i) {
 
 static int64_t as_int(const source *s, int elem_type, size_t i) {
     uint64_t v = 0;
-    size_t size = raw_size(elem_type);
-    if (is_half_byte(elem_type)) {
-        v = s->i32 ? (uint64_t)s->i32[i / 2] : ((const uint8_t *)s->raw)[i / 2];
-        return sis__elem_wrap(elem_type, (int64_t)(i % 2 ? v >> 4 : v));
-    }
+    size_t size = elems[row_of(elem_type)].bytes;
     if (s->raw)
         memcpy(&v, (const char *)s->raw + size * i, size);
     else
@@ -294,7 +242,7 @@ int sis__tensor_decode(const Sis__Onnx__Tensor *t, sis__words *words, sis__decod
     out->data = nothing;
     if (out->dtype == SIS__OTHER)
         return SIS_OK;
-    source s = find_source(t, out->count);
+    source s = find_source(t);
     s.n = out->dtype == SIS__TEXT ? t->n_string_data : s.n;
     if (s.n != out->count)
         return sis__fail(SIS_E_FORMAT, "tensor %s: %zu values for a shape of %zu", name,

@@ -41,10 +41,16 @@ size_t sis__index_in(int64_t i, size_t size) {
 }
 
 double sis__number_at(const sis__tensor *t, const void *data, size_t i) {
-    return t->dtype == SIS__F32     ? (double)((const float *)data)[i]
-           : t->dtype == SIS__BOOL  ? (double)((const uint8_t *)data)[i]
-           : t->elem == SIS__UINT64 ? (double)((const uint64_t *)data)[i]
-                                    : (double)((const int64_t *)data)[i];
+    return t->dtype == SIS__F32    ? (double)((const float *)data)[i]
+           : t->dtype == SIS__BOOL ? (double)((const uint8_t *)data)[i]
+                                   : (double)((const int64_t *)data)[i];
+}
+
+int64_t sis__saturate(double v) {
+    return isnan(v)                      ? 0
+           : v >= 9223372036854775807.0  ? INT64_MAX
+           : v <= -9223372036854775808.0 ? INT64_MIN
+                                         : (int64_t)v;
 }
 
 void sis__number_set(const sis__tensor *t, void *data, size_t i, double v) {
@@ -53,14 +59,7 @@ void sis__number_set(const sis__tensor *t, void *data, size_t i, double v) {
     else if (t->dtype == SIS__BOOL)
         ((uint8_t *)data)[i] = v != 0;
     else
-        ((int64_t *)data)[i] = isnan(v)                      ? 0
-                               : v >= 9223372036854775807.0  ? INT64_MAX
-                               : v <= -9223372036854775808.0 ? INT64_MIN
-                                                             : (int64_t)v;
-}
-
-uint64_t sis__whole_rank(int elem, int64_t v) {
-    return elem == SIS__UINT64 ? (uint64_t)v : (uint64_t)v ^ (uint64_t)1 << 63;
+        ((int64_t *)data)[i] = sis__saturate(v);
 }
 
 /* ---- Where values come from ------------------------------------------------------------------ */

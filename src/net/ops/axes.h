@@ -24,9 +24,8 @@ double sis__number_at(const sis__tensor *t, const void *data, size_t i);
 /* Set value i. */
 void sis__number_set(const sis__tensor *t, void *data, size_t i, double v);
 
-/* Map an integer of that type to an unsigned one with the same order. Doubles cannot distinguish
- * integers above 2^53. */
-uint64_t sis__whole_rank(int elem, int64_t v);
+/* The nearest int64; NaN is 0. */
+int64_t sis__saturate(double v);
 
 /* Sources (net/plan/source.h) of operators in which input 1 picks slices along p.axis, of those
  * that treat each image separately, and of those that mix all values along p.axis. */

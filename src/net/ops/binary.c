@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Element-wise operators of two or more inputs, with broadcasting: arithmetic, maxima, comparisons,
- * logic. Each float operator is one line: its value and its two partial derivatives.
- * Integers (shape arithmetic, token ids) take the slow path through a switch.
+ * Element-wise operators of two inputs, with broadcasting: arithmetic, maxima, comparisons, logic.
+ * Each float operator is one line: its value and its two partial derivatives. Max, Min and Sum of
+ * several inputs are lowered to these (net/lower/operators.c). Integers (shape arithmetic, token ids) take the slow path through a switch.
  */
 #include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "net/kernels/kernels.h"
+#include "net/ops/axes.h"
 #include "net/ops/broadcast.h"
 #include "net/ops/ops.h"
 
@@ -120,6 +121,8 @@ static float smaller(float a, float b) {
     X(sub, a - b, 1.0f, -1.0f)                                                                     \
     X(mul, a *b, b, a)                                                                             \
     X(div, a / b, 1.0f / b, -a / (b * b))                                                          \
+    X(max, larger(a, b), a >= b, b >= a)                                                           \
+    X(min, smaller(a, b), a <= b, b <= a)                                                          \
     X(pow, power(a, b), power_da(a, b), a > 0.0f ? powf(a, b) * logf(a) : 0.0f)                    \
     X(mod, fmodf(a, b), 1.0f, -truncf(a / b))                                                      \
     X(prelu, a < 0.0f ? a * b : a, a < 0.0f ? b : 1.0f, a < 0.0f ? a : 0.0f)
@@ -136,23 +139,13 @@ static float smaller(float a, float b) {
             float a = r->a[i * r->sa], b = r->b[i * r->sb], d = r->dy[i];                          \
             (void)a, (void)b;                                                                      \
             if (r->da)                                                                             \
-                r->da[i * r->sa] += d * (by_a);                                                    \
+                r->da[i * r->sa] += d * (float)(by_a);                                             \
             if (r->db)                                                                             \
-                r->db[i * r->sb] += d * (by_b);                                                    \
+                r->db[i * r->sb] += d * (float)(by_b);                                             \
         }                                                                                          \
     }
 ARITHMETIC(ROW_FUNCTIONS)
 #undef ROW_FUNCTIONS
-
-static void max_row(const row *r) {
-    for (size_t i = 0; !max_fast(r) && i < r->n; i++)
-        r->y[i] = larger(r->a[i * r->sa], r->b[i * r->sb]);
-}
-
-static void min_row(const row *r) {
-    for (size_t i = 0; !min_fast(r) && i < r->n; i++)
-        r->y[i] = smaller(r->a[i * r->sa], r->b[i * r->sb]);
-}
 
 typedef struct {
     const sis__broadcast *b;
@@ -182,32 +175,15 @@ static void run_sweep(const sis__broadcast *b, row base, void (*fn)(const row *)
 
 /* ---- Integers ------------------------------------------------------------------------------ */
 
-/* uint64 is stored by its bits; operations where this matters check for it. */
-static int64_t divide(int elem, int64_t a, int64_t b) {
-    if (elem == SIS__UINT64)
-        return b == 0 ? 0 : (int64_t)((uint64_t)a / (uint64_t)b);
+/* Sums and products wrap around. */
+static int64_t divide(int64_t a, int64_t b) {
     return b == 0 ? 0 : b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
 }
 
-static int before(int elem, int64_t a, int64_t b) {
-    return elem == SIS__UINT64 ? (uint64_t)a < (uint64_t)b : a < b;
-}
-
-static int64_t saturate(double v) {
-    return isnan(v)                      ? 0
-           : v >= 9223372036854775807.0  ? INT64_MAX
-           : v <= -9223372036854775808.0 ? INT64_MIN
-                                         : (int64_t)v;
-}
-
-static double as_number(int elem, int64_t v) {
-    return elem == SIS__UINT64 ? (double)(uint64_t)v : (double)v;
-}
-
-/* Integer powers wrap around like products; other powers are computed in double. */
-static int64_t raise(int elem, int64_t a, int64_t b) {
-    if (b < 0 && elem != SIS__UINT64)
-        return saturate(pow(as_number(elem, a), (double)b));
+/* Integer powers wrap around like products; negative ones are computed in double. */
+static int64_t raise(int64_t a, int64_t b) {
+    if (b < 0)
+        return sis__saturate(pow((double)a, (double)b));
     uint64_t result = 1, factor = (uint64_t)a;
     for (uint64_t n = (uint64_t)b; n; n >>= 1, factor *= factor)
         result *= n & 1 ? factor : 1;
@@ -215,36 +191,31 @@ static int64_t raise(int elem, int64_t a, int64_t b) {
 }
 
 /* The sign of the divisor; with fmod the sign of the dividend. */
-static int64_t remainder_of(int elem, int truncated, int64_t a, int64_t b) {
-    if (elem == SIS__UINT64)
-        return b == 0 ? 0 : (int64_t)((uint64_t)a % (uint64_t)b);
+static int64_t remainder_of(int truncated, int64_t a, int64_t b) {
     if (b == 0 || b == -1)
         return 0;
     int64_t r = a % b;
     return !truncated && r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-static int64_t integer_of(int op, int elem, int choice, int64_t a, int64_t b) {
+static int64_t integer_of(int op, int choice, int64_t a, int64_t b) {
     switch (op) {
     case SIS__OP_ADD:
-    case SIS__OP_SUM:
         return (int64_t)((uint64_t)a + (uint64_t)b);
     case SIS__OP_SUB:
         return (int64_t)((uint64_t)a - (uint64_t)b);
     case SIS__OP_MUL:
         return (int64_t)((uint64_t)a * (uint64_t)b);
     case SIS__OP_DIV:
-        return divide(elem, a, b);
+        return divide(a, b);
     case SIS__OP_MAX:
-        return before(elem, a, b) ? b : a;
+        return a < b ? b : a;
     case SIS__OP_MIN:
-        return before(elem, b, a) ? b : a;
+        return b < a ? b : a;
     case SIS__OP_MOD:
-        return remainder_of(elem, choice, a, b);
-    case SIS__OP_PRELU:
-        return a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a;
+        return remainder_of(choice, a, b);
     default:
-        return raise(elem, a, b);
+        return raise(a, b);
     }
 }
 
@@ -282,8 +253,8 @@ static int compare(int op, double a, double b) {
 }
 
 /* Compare integers exactly. */
-static int compare_integers(int op, int elem, int64_t a, int64_t b) {
-    return compare(op, before(elem, b, a) - before(elem, a, b), 0);
+static int compare_integers(int op, int64_t a, int64_t b) {
+    return compare(op, (b < a) - (a < b), 0);
 }
 
 static void integer_row(void *ctx, const size_t *offset, size_t out) {
@@ -291,8 +262,7 @@ static void integer_row(void *ctx, const size_t *offset, size_t out) {
     const int64_t *a = (const int64_t *)m->a + offset[0], *b = (const int64_t *)m->b + offset[1];
     int64_t *y = (int64_t *)m->y + out;
     for (size_t i = 0; i < m->n; i++)
-        y[i] = sis__elem_wrap(m->elem,
-                              integer_of(m->op, m->elem, m->choice, a[i * m->sa], b[i * m->sb]));
+        y[i] = sis__elem_wrap(m->elem, integer_of(m->op, m->choice, a[i * m->sa], b[i * m->sb]));
 }
 
 static void mixed_pow_row(void *ctx, const size_t *offset, size_t out) {
@@ -303,7 +273,7 @@ static void mixed_pow_row(void *ctx, const size_t *offset, size_t out) {
         if (m->type_a == SIS__F32)
             ((float *)m->y)[out + i] = (float)v;
         else
-            ((int64_t *)m->y)[out + i] = sis__elem_wrap(m->elem, saturate(v));
+            ((int64_t *)m->y)[out + i] = sis__elem_wrap(m->elem, sis__saturate(v));
     }
 }
 
@@ -336,7 +306,7 @@ static void compare_row(void *ctx, const size_t *offset, size_t out) {
         return;
     for (size_t i = 0; i < m->n; i++)
         if (m->type_a == SIS__I64 || m->type_a == SIS__TEXT)
-            y[i] = (uint8_t)compare_integers(m->op, m->elem, a[offset[0] + i * m->sa],
+            y[i] = (uint8_t)compare_integers(m->op, a[offset[0] + i * m->sa],
                                              b[offset[1] + i * m->sb]);
         else
             y[i] = (uint8_t)compare(m->op, number(m->type_a, m->a, offset[0] + i * m->sa),
@@ -407,117 +377,21 @@ static int prelu_shape(sis__shape_ctx *c) {
     return sis__ctx_output(c, 0, SIS__F32, rank, dims);
 }
 
-const sis__op sis__op_add = {
-    2, 2, arithmetic_shape, add_forward, add_backward, .trait = SIS__MAPS, .linear = 3};
-const sis__op sis__op_sub = {
-    2, 2, arithmetic_shape, sub_forward, sub_backward, .trait = SIS__MAPS, .linear = 3};
-const sis__op sis__op_mul = {
-    2, 2, arithmetic_shape, mul_forward, mul_backward, .trait = SIS__MAPS, .linear = 3};
-const sis__op sis__op_div = {
-    2, 2, arithmetic_shape, div_forward, div_backward, .trait = SIS__MAPS, .linear = 1};
-const sis__op sis__op_pow = {2, 2, pow_shape, pow_forward, pow_backward, .trait = SIS__MAPS};
-const sis__op sis__op_mod = {2, 2, mod_shape, mod_forward, mod_backward, .trait = SIS__MAPS};
-const sis__op sis__op_prelu = {
-    2, 2, prelu_shape, prelu_forward, prelu_backward, .trait = SIS__MAPS};
-const sis__op sis__op_equal = {
-    2, 2, compare_shape, compare_forward, NULL, .trait = SIS__MAPS_TEXTS};
-const sis__op sis__op_greater = {2, 2, compare_shape, compare_forward, NULL, .trait = SIS__MAPS};
-const sis__op sis__op_less = {2, 2, compare_shape, compare_forward, NULL, .trait = SIS__MAPS};
-const sis__op sis__op_greater_or_equal = {
-    2, 2, compare_shape, compare_forward, NULL, .trait = SIS__MAPS};
-const sis__op sis__op_less_or_equal = {
-    2, 2, compare_shape, compare_forward, NULL, .trait = SIS__MAPS};
-const sis__op sis__op_and = {2, 2, logic_shape, compare_forward, NULL, .trait = SIS__MAPS};
-const sis__op sis__op_or = {2, 2, logic_shape, compare_forward, NULL, .trait = SIS__MAPS};
-
-/* ---- Any number of inputs ------------------------------------------------------------------- */
-
-static int variadic_shape(sis__shape_ctx *c) {
-    size_t rank, dims[SIS__MAX_RANK], n = c->step->n_inputs;
-    sis__ctx_same_types(c, 0, n);
-    sis__ctx_broadcast(c, n, &rank, dims);
-    if (sis__ctx_input(c, 0)->dtype == SIS__BOOL)
-        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
-    sis__ctx_output(c, 0, sis__ctx_input(c, 0)->dtype, rank, dims);
-    if (!c->error && sis__ctx_has_output(c, 0))
-        c->step->flops = (double)n * (double)c->plan->tensors[c->step->outputs[0]].count;
-    return c->error;
-}
-
-/* Strides of the result and of one input. */
-static sis__broadcast pair_with(const sis__step *s, sis__run *r, size_t input) {
-    const sis__tensor *y = sis__tout(s, r, 0), *t[2] = {y, sis__tin(s, r, input)};
-    sis__broadcast b;
-    sis__broadcast_init(&b, y->rank, y->dims, t, 2);
-    return b;
-}
-
-/* y = op(y, next input), starting from y = the first (copied by adding it to 0). */
-static void fold_floats(const sis__step *s, sis__run *r, void (*fn)(const row *)) {
-    float *y = sis__out(s, r, 0);
-    memset(y, 0, sis__tout(s, r, 0)->count * sizeof *y);
-    for (size_t i = 0; i < s->n_inputs; i++) {
-        sis__broadcast b = pair_with(s, r, i);
-        run_sweep(&b, (row){.a = y, .b = sis__in(s, r, i), .y = y}, i ? fn : add_row);
-    }
-}
-
-static void fold_integers(const sis__step *s, sis__run *r) {
-    int64_t *y = (int64_t *)(void *)sis__out(s, r, 0);
-    memset(y, 0, sis__tout(s, r, 0)->count * sizeof *y);
-    for (size_t i = 0; i < s->n_inputs; i++) {
-        sis__broadcast b = pair_with(s, r, i);
-        mixed m = {.op = i ? s->op : SIS__OP_ADD,
-                   .elem = sis__tin(s, r, i)->elem,
-                   .a = y,
-                   .b = sis__in(s, r, i),
-                   .y = y};
-        m.sa = sis__broadcast_step(&b, 0);
-        m.sb = sis__broadcast_step(&b, 1);
-        m.n = sis__broadcast_length(&b);
-        sis__broadcast_rows(&b, integer_row, &m);
-    }
-}
-
-static int variadic_forward(const sis__step *s, sis__run *r) {
-    if (sis__tin(s, r, 0)->dtype == SIS__I64)
-        fold_integers(s, r);
-    else
-        fold_floats(s, r,
-                    s->op == SIS__OP_MAX   ? max_row
-                    : s->op == SIS__OP_MIN ? min_row
-                                           : add_row);
-    return SIS_OK;
-}
-
-/* d(sum) goes to every input; d(max or min) to every input that equals the result. */
-static void to_equal(const row *r) {
-    for (size_t i = 0; i < r->n; i++)
-        if (r->a[i * r->sa] == r->b[i * r->sb])
-            r->db[i * r->sb] += r->dy[i];
-}
-
-static void to_all(const row *r) {
-    for (size_t i = 0; i < r->n; i++)
-        r->db[i * r->sb] += r->dy[i];
-}
-
-static int variadic_backward(const sis__step *s, sis__run *r) {
-    int extreme = s->op == SIS__OP_MAX || s->op == SIS__OP_MIN;
-    for (size_t i = 0; i < s->n_inputs; i++) {
-        if (!sis__din(s, r, i))
-            continue;
-        sis__broadcast b = pair_with(s, r, i);
-        row base = {.a = sis__out(s, r, 0), .b = sis__in(s, r, i), .dy = sis__dout(s, r, 0)};
-        base.db = sis__din(s, r, i);
-        run_sweep(&b, base, extreme ? to_equal : to_all);
-    }
-    return SIS_OK;
-}
-
-const sis__op sis__op_max = {
-    1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward, .trait = SIS__MAPS};
-const sis__op sis__op_min = {
-    1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward, .trait = SIS__MAPS};
-const sis__op sis__op_sum = {
-    1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward, .trait = SIS__MAPS};
+#define BINARY(name, shape, forward, backward, how, affine)                                        \
+    const sis__op sis__op_##name = {2, 2, shape, forward, backward, .trait = how, .linear = affine};
+BINARY(add, arithmetic_shape, add_forward, add_backward, SIS__MAPS, 3)
+BINARY(sub, arithmetic_shape, sub_forward, sub_backward, SIS__MAPS, 3)
+BINARY(mul, arithmetic_shape, mul_forward, mul_backward, SIS__MAPS, 3)
+BINARY(div, arithmetic_shape, div_forward, div_backward, SIS__MAPS, 1)
+BINARY(max, arithmetic_shape, max_forward, max_backward, SIS__MAPS, 0)
+BINARY(min, arithmetic_shape, min_forward, min_backward, SIS__MAPS, 0)
+BINARY(pow, pow_shape, pow_forward, pow_backward, SIS__MAPS, 0)
+BINARY(mod, mod_shape, mod_forward, mod_backward, SIS__MAPS, 0)
+BINARY(prelu, prelu_shape, prelu_forward, prelu_backward, SIS__MAPS, 0)
+BINARY(equal, compare_shape, compare_forward, NULL, SIS__MAPS_TEXTS, 0)
+BINARY(greater, compare_shape, compare_forward, NULL, SIS__MAPS, 0)
+BINARY(less, compare_shape, compare_forward, NULL, SIS__MAPS, 0)
+BINARY(greater_or_equal, compare_shape, compare_forward, NULL, SIS__MAPS, 0)
+BINARY(less_or_equal, compare_shape, compare_forward, NULL, SIS__MAPS, 0)
+BINARY(and, logic_shape, compare_forward, NULL, SIS__MAPS, 0)
+BINARY(or, logic_shape, compare_forward, NULL, SIS__MAPS, 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators whose result follows from shapes alone: Constant, ConstantOfShape, Shape, Size, Range.
+ * Operators whose result follows from shapes alone: Constant, Shape, Range.
  */
 #include <math.h>
 #include <string.h>
@@ -70,7 +70,7 @@ static int no_forward(const sis__step *s, sis__run *r) {
 
 const sis__op sis__op_constant = {0, 0, constant_shape, no_forward, NULL, .trait = SIS__MIXES};
 
-/* ---- Shape, Size --------------------------------------------------------------------------- */
+/* ---- Shape --------------------------------------------------------------------------------- */
 
 static int clip_end(int64_t v, size_t rank) {
     int64_t n = (int64_t)rank;
@@ -96,57 +96,9 @@ static int shape_shape(sis__shape_ctx *c) {
     return c->error;
 }
 
-static int size_shape(sis__shape_ctx *c) {
-    int64_t *n = (int64_t *)sis__ctx_alloc(c, 1, sizeof *n);
-    if (!n)
-        return SIS_E_NOMEM;
-    *n = (int64_t)sis__ctx_input(c, 0)->count;
-    known_output(c, SIS__I64, 0, NULL, n);
-    sis__ctx_elem(c, 0, SIS__INT64);
-    return c->error;
-}
-
 const sis__op sis__op_shape = {1, 1, shape_shape, no_forward, NULL, .trait = SIS__MIXES_TEXTS};
-const sis__op sis__op_size = {1, 1, size_shape, no_forward, NULL, .trait = SIS__MIXES_TEXTS};
 
-/* ---- ConstantOfShape, Range: computed in a run (or folded, which the plan limits) ------------ */
-
-static int constant_of_shape_shape(sis__shape_ctx *c) {
-    size_t n, dims[SIS__MAX_RANK];
-    sis__fill *f = &c->step->p.fill;
-    *f = (sis__fill){.dtype = SIS__F32, .elem = SIS__FLOAT};
-    const int64_t *v = sis__ctx_ints(c, 0, &n);
-    if (c->error)
-        return c->error;
-    if (n > SIS__MAX_RANK)
-        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "a shape of %zu axes", n);
-    for (size_t d = 0; d < n; d++) {
-        if (v[d] < 0 || v[d] > INT32_MAX)
-            return sis__ctx_fail(c, SIS_E_FORMAT, "axis %zu of the shape is %lld", d,
-                                 (long long)v[d]);
-        dims[d] = (size_t)v[d];
-    }
-    sis__decoded d;
-    if (sis__attr_tensor(c, "value", &d)) {
-        if (d.count != 1 || d.dtype == SIS__OTHER)
-            return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "the value must be one number, not %s",
-                                 sis__elem_name(d.elem));
-        f->dtype = d.dtype;
-        f->elem = d.elem;
-        memcpy(f->value, d.data, sis__dtype_size(d.dtype));
-    }
-    sis__ctx_output(c, 0, f->dtype, n, dims);
-    sis__ctx_elem(c, 0, f->elem);
-    return c->error;
-}
-
-static int constant_of_shape_forward(const sis__step *s, sis__run *r) {
-    const sis__fill *f = &s->p.fill;
-    size_t size = sis__dtype_size(f->dtype);
-    for (size_t i = 0, n = sis__tout(s, r, 0)->count; i < n; i++)
-        memcpy((char *)sis__out(s, r, 0) + i * size, f->value, size);
-    return SIS_OK;
-}
+/* ---- Range: computed in a run (or folded, which the plan limits) ----------------------------- */
 
 static int range_shape(sis__shape_ctx *c) {
     double v[3];
@@ -179,6 +131,4 @@ static int range_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_constant_of_shape = {
-    1, 1, constant_of_shape_shape, constant_of_shape_forward, NULL, .trait = SIS__MIXES};
 const sis__op sis__op_range = {3, 3, range_shape, range_forward, NULL, .trait = SIS__MIXES};

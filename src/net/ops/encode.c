@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators of ai.onnx.ml that prepare features: ArrayFeatureExtractor, FeatureVectorizer, Imputer,
- * LabelEncoder, OneHotEncoder.
+ * Operators of ai.onnx.ml that prepare features: FeatureVectorizer, Imputer, LabelEncoder,
+ * OneHotEncoder.
  */
 #include <math.h>
 #include <string.h>
@@ -36,55 +36,6 @@ static int64_t word_of(sis__shape_ctx *c, const char *name, const char *missing)
         c->error = error;
     return id;
 }
-
-/* ---- ArrayFeatureExtractor: columns by number ------------------------------------------------ */
-
-static int extractor_shape(sis__shape_ctx *c) {
-    const sis__tensor *x = sis__ctx_input(c, 0), *y = sis__ctx_input(c, 1);
-    size_t dims[SIS__MAX_RANK];
-    if (y->dtype != SIS__I64 || x->rank == 0 || y->count == 0)
-        return sis__ctx_fail(c, SIS_E_FORMAT, "columns that are not integers");
-    sis__axis_around(x, x->rank - 1, &c->step->p.axis);
-    memcpy(dims, x->dims, sizeof dims);
-    dims[x->rank - 1] = y->count;
-    if (x->rank == 1) { /* a row, as in ONNX Runtime */
-        dims[1] = y->count;
-        dims[0] = 1;
-    }
-    return sis__ctx_output(c, 0, x->dtype, x->rank == 1 ? 2 : x->rank, dims);
-}
-
-static int extractor_forward(const sis__step *s, sis__run *r) {
-    const sis__axis *a = &s->p.axis;
-    const int64_t *columns = (const int64_t *)(const void *)sis__in(s, r, 1);
-    size_t n = sis__tin(s, r, 1)->count, size = sis__dtype_size(sis__tin(s, r, 0)->dtype);
-    for (size_t i = 0; i < a->outer * n; i++) {
-        size_t at = columns[i % n] < 0 ? SIZE_MAX : sis__index_in(columns[i % n], a->size);
-        if (at == SIZE_MAX)
-            return sis__fail(SIS_E_ARGUMENT, "column %lld of %zu", (long long)columns[i % n],
-                             a->size);
-        memcpy((char *)sis__out(s, r, 0) + i * size,
-               (const char *)sis__in(s, r, 0) + (i / n * a->size + at) * size, size);
-    }
-    return SIS_OK;
-}
-
-static int extractor_backward(const sis__step *s, sis__run *r) {
-    const sis__axis *a = &s->p.axis;
-    const int64_t *columns = (const int64_t *)(const void *)sis__in(s, r, 1);
-    size_t n = sis__tin(s, r, 1)->count;
-    for (size_t i = 0; sis__din(s, r, 0) && i < a->outer * n; i++)
-        sis__din(s, r, 0)[i / n * a->size + (size_t)columns[i % n]] += sis__dout(s, r, 0)[i];
-    return SIS_OK;
-}
-
-const sis__op sis__op_array_feature_extractor = {2,
-                                                 2,
-                                                 extractor_shape,
-                                                 extractor_forward,
-                                                 extractor_backward,
-                                                 .trait = SIS__MOVES,
-                                                 .source = sis__picked_source};
 
 /* ---- Imputer --------------------------------------------------------------------------------- */
 

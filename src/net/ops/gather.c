@@ -10,14 +10,10 @@
 #include "net/ops/ops.h"
 
 typedef struct {
-    sis__axis axis;
-    size_t tuples, width, slice; /* GatherND: number and length of index tuples, values per tuple */
+    sis__axis axis;              /* not for GatherND */
+    size_t tuples, width, slice; /* number and length of index tuples, values per tuple */
     size_t lead, batches;        /* GatherND: number of shared leading axes, and of their slices */
 } picks;
-
-static int bad_index(int64_t i, size_t size) {
-    return sis__fail(SIS_E_ARGUMENT, "index %lld into an axis of %zu", (long long)i, size);
-}
 
 static const int64_t *indices(const sis__step *s, const sis__run *r) {
     return (const int64_t *)(const void *)sis__in(s, r, 1);
@@ -26,6 +22,32 @@ static const int64_t *indices(const sis__step *s, const sis__run *r) {
 static void need_indices(sis__shape_ctx *c) {
     if (sis__ctx_input(c, 1)->dtype != SIS__I64)
         sis__ctx_fail(c, SIS_E_FORMAT, "indices that are not integers");
+}
+
+/* Copy the slice of x that each tuple of indices selects. at: its number, or SIZE_MAX. */
+static int pick_forward(const sis__step *s, sis__run *r,
+                        size_t (*at)(const sis__step *, const sis__run *, size_t)) {
+    const picks *p = (const picks *)s->p.own;
+    size_t bytes = p->slice * sis__dtype_size(sis__tin(s, r, 0)->dtype);
+    for (size_t k = 0; k < p->tuples; k++) {
+        size_t from = at(s, r, k);
+        if (from == SIZE_MAX)
+            return sis__fail(SIS_E_ARGUMENT, "an index outside of its axis");
+        memcpy((char *)sis__out(s, r, 0) + k * bytes, (const char *)sis__in(s, r, 0) + from * bytes,
+               bytes);
+    }
+    return SIS_OK;
+}
+
+static int pick_backward(const sis__step *s, sis__run *r,
+                         size_t (*at)(const sis__step *, const sis__run *, size_t)) {
+    const picks *p = (const picks *)s->p.own;
+    for (size_t k = 0; sis__din(s, r, 0) && k < p->tuples; k++) {
+        float *to = sis__din(s, r, 0) + at(s, r, k) * p->slice;
+        for (size_t i = 0; i < p->slice; i++)
+            to[i] += sis__dout(s, r, 0)[k * p->slice + i];
+    }
+    return SIS_OK;
 }
 
 /* ---- GatherElements: an index for each value ------------------------------------------------- */
@@ -43,6 +65,8 @@ static int elements_shape(sis__shape_ctx *c) {
     if (c->error)
         return c->error;
     sis__axis_around(x, axis, &p->axis);
+    p->tuples = i->count;
+    p->slice = 1;
     return sis__ctx_output(c, 0, x->dtype, i->rank, i->dims);
 }
 
@@ -62,21 +86,11 @@ static size_t element_at(const sis__step *s, const sis__run *r, size_t k) {
 }
 
 static int gather_elements_forward(const sis__step *s, sis__run *r) {
-    size_t size = sis__dtype_size(sis__tin(s, r, 0)->dtype);
-    for (size_t k = 0, n = sis__tin(s, r, 1)->count; k < n; k++) {
-        size_t at = element_at(s, r, k);
-        if (at == SIZE_MAX)
-            return bad_index(indices(s, r)[k], ((const picks *)s->p.own)->axis.size);
-        memcpy((char *)sis__out(s, r, 0) + k * size, (const char *)sis__in(s, r, 0) + at * size,
-               size);
-    }
-    return SIS_OK;
+    return pick_forward(s, r, element_at);
 }
 
 static int gather_elements_backward(const sis__step *s, sis__run *r) {
-    for (size_t k = 0; sis__din(s, r, 0) && k < sis__tin(s, r, 1)->count; k++)
-        sis__din(s, r, 0)[element_at(s, r, k)] += sis__dout(s, r, 0)[k];
-    return SIS_OK;
+    return pick_backward(s, r, element_at);
 }
 
 const sis__op sis__op_gather_elements = {2,
@@ -85,6 +99,7 @@ const sis__op sis__op_gather_elements = {2,
                                          gather_elements_forward,
                                          gather_elements_backward,
                                          .trait = SIS__MIXES_TEXTS};
+
 /* ---- GatherND: an index tuple for each slice ------------------------------------------------- */
 
 static int nd_shape(sis__shape_ctx *c) {
@@ -128,30 +143,16 @@ static size_t slice_at(const sis__step *s, const sis__run *r, size_t k) {
 }
 
 static int gather_nd_forward(const sis__step *s, sis__run *r) {
-    const picks *p = (const picks *)s->p.own;
-    size_t bytes = p->slice * sis__dtype_size(sis__tin(s, r, 0)->dtype);
-    for (size_t k = 0; k < p->tuples; k++) {
-        size_t at = slice_at(s, r, k);
-        if (at == SIZE_MAX)
-            return sis__fail(SIS_E_ARGUMENT, "an index outside of its axis");
-        memcpy((char *)sis__out(s, r, 0) + k * bytes, (const char *)sis__in(s, r, 0) + at * bytes,
-               bytes);
-    }
-    return SIS_OK;
+    return pick_forward(s, r, slice_at);
 }
 
 static int gather_nd_backward(const sis__step *s, sis__run *r) {
-    const picks *p = (const picks *)s->p.own;
-    for (size_t k = 0; sis__din(s, r, 0) && k < p->tuples; k++) {
-        float *to = sis__din(s, r, 0) + slice_at(s, r, k) * p->slice;
-        for (size_t i = 0; i < p->slice; i++)
-            to[i] += sis__dout(s, r, 0)[k * p->slice + i];
-    }
-    return SIS_OK;
+    return pick_backward(s, r, slice_at);
 }
 
 const sis__op sis__op_gather_nd = {
     2, 2, nd_shape, gather_nd_forward, gather_nd_backward, .trait = SIS__MIXES_TEXTS};
+
 /* ---- OneHot: indices, depth, (off, on) ------------------------------------------------------- */
 
 static int one_hot_shape(sis__shape_ctx *c) {

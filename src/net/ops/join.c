@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators along one axis: Concat joins pieces, Split cuts into pieces, Gather picks slices by
- * index (embeddings, for example). All types.
+ * Operators along one axis: Concat joins pieces, Split cuts into pieces, Gather (embeddings, for
+ * example) and ArrayFeatureExtractor pick slices by index. All types.
  */
 #include <string.h>
 
@@ -33,51 +33,60 @@ static int concat_shape(sis__shape_ctx *c) {
     return sis__ctx_output(c, 0, x->dtype, x->rank, dims);
 }
 
-/* A piece (outer, part, inner) and its position in the whole. */
-typedef struct {
-    size_t outer, part, whole; /* in values; part and whole include inner */
-    size_t from;               /* offset of the piece in each row of the whole */
-} piece;
+/* The pieces are the inputs of Concat and the outputs of Split. Call fn for each piece in each row of
+ * the whole, with its position in values: in the piece, in the whole, and its length. */
+typedef void (*piece_fn)(const sis__step *s, sis__run *r, size_t piece, const size_t *at);
 
-static void copy_piece(const piece *p, size_t size, const char *whole, char *part) {
-    for (size_t o = 0; o < p->outer; o++)
-        memcpy(part + o * p->part * size, whole + (o * p->whole + p->from) * size, p->part * size);
+static int each_piece(const sis__step *s, sis__run *r, piece_fn fn) {
+    const sis__axis *a = &s->p.axis;
+    int joins = s->op == SIS__OP_CONCAT;
+    size_t whole = (joins ? sis__tout(s, r, 0)->dims[a->axis] : a->size) * a->inner, from = 0;
+    for (size_t i = 0; i < (joins ? s->n_inputs : s->n_outputs); i++) {
+        const sis__tensor *t = joins ? sis__tin(s, r, i) : sis__tout(s, r, i);
+        size_t n = t->dims[a->axis] * a->inner;
+        for (size_t o = 0; o < a->outer; o++)
+            fn(s, r, i, (size_t[]){o * n, o * whole + from, n});
+        from += n;
+    }
+    return SIS_OK;
 }
 
-static void place_piece(const piece *p, size_t size, const char *part, char *whole) {
-    for (size_t o = 0; o < p->outer; o++)
-        memcpy(whole + (o * p->whole + p->from) * size, part + o * p->part * size, p->part * size);
+static void join_piece(const sis__step *s, sis__run *r, size_t i, const size_t *at) {
+    size_t size = sis__dtype_size(sis__tout(s, r, 0)->dtype);
+    memcpy((char *)sis__out(s, r, 0) + at[1] * size, (const char *)sis__in(s, r, i) + at[0] * size,
+           at[2] * size);
 }
 
-static void add_piece(const piece *p, const float *whole, float *part) {
-    for (size_t o = 0; o < p->outer; o++)
-        for (size_t i = 0; i < p->part; i++)
-            part[o * p->part + i] += whole[o * p->whole + p->from + i];
+static void cut_piece(const sis__step *s, sis__run *r, size_t i, const size_t *at) {
+    size_t size = sis__dtype_size(sis__tin(s, r, 0)->dtype);
+    memcpy((char *)sis__out(s, r, i) + at[0] * size, (const char *)sis__in(s, r, 0) + at[1] * size,
+           at[2] * size);
+}
+
+static void add_to_input(const sis__step *s, sis__run *r, size_t i, const size_t *at) {
+    for (size_t k = 0; sis__din(s, r, i) && k < at[2]; k++)
+        sis__din(s, r, i)[at[0] + k] += sis__dout(s, r, 0)[at[1] + k];
+}
+
+static void add_to_whole(const sis__step *s, sis__run *r, size_t i, const size_t *at) {
+    for (size_t k = 0; sis__din(s, r, 0) && sis__dout(s, r, i) && k < at[2]; k++)
+        sis__din(s, r, 0)[at[1] + k] += sis__dout(s, r, i)[at[0] + k];
 }
 
 static int concat_forward(const sis__step *s, sis__run *r) {
-    const sis__axis *a = &s->p.axis;
-    const sis__tensor *y = sis__tout(s, r, 0);
-    piece p = {.outer = a->outer, .whole = y->dims[a->axis] * a->inner};
-    for (size_t i = 0; i < s->n_inputs; i++) {
-        p.part = sis__tin(s, r, i)->dims[a->axis] * a->inner;
-        place_piece(&p, sis__dtype_size(y->dtype), (const char *)sis__in(s, r, i),
-                    (char *)sis__out(s, r, 0));
-        p.from += p.part;
-    }
-    return SIS_OK;
+    return each_piece(s, r, join_piece);
 }
 
 static int concat_backward(const sis__step *s, sis__run *r) {
-    const sis__axis *a = &s->p.axis;
-    piece p = {.outer = a->outer, .whole = sis__tout(s, r, 0)->dims[a->axis] * a->inner};
-    for (size_t i = 0; i < s->n_inputs; i++) {
-        p.part = sis__tin(s, r, i)->dims[a->axis] * a->inner;
-        if (sis__din(s, r, i))
-            add_piece(&p, sis__dout(s, r, 0), sis__din(s, r, i));
-        p.from += p.part;
-    }
-    return SIS_OK;
+    return each_piece(s, r, add_to_input);
+}
+
+static int split_forward(const sis__step *s, sis__run *r) {
+    return each_piece(s, r, cut_piece);
+}
+
+static int split_backward(const sis__step *s, sis__run *r) {
+    return each_piece(s, r, add_to_whole);
 }
 
 static int concat_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
@@ -94,14 +103,6 @@ static int concat_source(const sis__plan *p, const sis__step *s, size_t out, siz
     sis__source_digit(from, p->tensors[s->outputs[out]].dims[a->axis] * a->inner, 1);
     return part > 0;
 }
-
-const sis__op sis__op_concat = {1,
-                                SIZE_MAX,
-                                concat_shape,
-                                concat_forward,
-                                concat_backward,
-                                .trait = SIS__MIXES_TEXTS,
-                                .source = concat_source};
 
 static int split_shape(sis__shape_ctx *c) {
     const sis__tensor *x = sis__ctx_input(c, 0);
@@ -138,33 +139,6 @@ static int split_shape(sis__shape_ctx *c) {
     return c->error;
 }
 
-static int split_forward(const sis__step *s, sis__run *r) {
-    const sis__axis *a = &s->p.axis;
-    piece p = {.outer = a->outer, .whole = a->size * a->inner};
-    for (size_t i = 0; i < s->n_outputs; i++) {
-        p.part = sis__tout(s, r, i)->dims[a->axis] * a->inner;
-        copy_piece(&p, sis__dtype_size(sis__tout(s, r, i)->dtype), (const char *)sis__in(s, r, 0),
-                   (char *)sis__out(s, r, i));
-        p.from += p.part;
-    }
-    return SIS_OK;
-}
-
-static int split_backward(const sis__step *s, sis__run *r) {
-    const sis__axis *a = &s->p.axis;
-    size_t whole = a->size * a->inner, from = 0;
-    float *dx = sis__din(s, r, 0);
-    for (size_t i = 0; dx && i < s->n_outputs; i++) {
-        size_t part = sis__tout(s, r, i)->dims[a->axis] * a->inner;
-        const float *dy = sis__dout(s, r, i);
-        for (size_t o = 0; dy && o < a->outer; o++)
-            for (size_t k = 0; k < part; k++)
-                dx[o * whole + from + k] += dy[o * part + k];
-        from += part;
-    }
-    return SIS_OK;
-}
-
 static int split_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
                         sis__source *from) {
     const sis__axis *a = &s->p.axis;
@@ -175,14 +149,6 @@ static int split_source(const sis__plan *p, const sis__step *s, size_t out, size
     sis__source_digit(from, p->tensors[s->outputs[out]].dims[a->axis] * a->inner, 1);
     return in == 0;
 }
-
-const sis__op sis__op_split = {1,
-                               2,
-                               split_shape,
-                               split_forward,
-                               split_backward,
-                               .trait = SIS__MIXES_TEXTS,
-                               .source = split_source};
 
 /* ---- Gather: slices of x chosen by integers -------------------------------------------------- */
 
@@ -203,6 +169,22 @@ static int gather_shape(sis__shape_ctx *c) {
         dims[rank++] = x->dims[d];
     sis__axis_around(x, at, &c->step->p.axis);
     return sis__ctx_output(c, 0, x->dtype, rank, dims);
+}
+
+/* Columns by number, none of which may count from the end. A row stays a row, as in ONNX Runtime. */
+static int extractor_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0), *i = sis__ctx_input(c, 1);
+    size_t dims[SIS__MAX_RANK] = {1}, last = x->rank == 1 ? 1 : x->rank - 1;
+    if (i->dtype != SIS__I64 || x->rank == 0 || i->count == 0)
+        return sis__ctx_fail(c, SIS_E_FORMAT, "columns that are not integers");
+    for (size_t k = 0; i->data && k < i->count; k++)
+        if (((const int64_t *)i->data)[k] < 0)
+            sis__ctx_fail(c, SIS_E_ARGUMENT, "column %lld",
+                          (long long)((const int64_t *)i->data)[k]);
+    sis__axis_around(x, x->rank - 1, &c->step->p.axis);
+    memcpy(dims, x->dims, (x->rank - 1) * sizeof *dims);
+    dims[last] = i->count;
+    return sis__ctx_output(c, 0, x->dtype, last + 1, dims);
 }
 
 /* Index k counted from the front; SIZE_MAX: out of range. */
@@ -242,10 +224,14 @@ static int gather_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_gather = {2,
-                                2,
-                                gather_shape,
-                                gather_forward,
-                                gather_backward,
-                                .trait = SIS__MOVES,
-                                .source = sis__picked_source};
+#define ALONG_AXIS(name, min, max, shape, forward, backward, how, from)                            \
+    const sis__op sis__op_##name = {min,      max,          shape,         forward,                \
+                                    backward, .trait = how, .source = from};
+ALONG_AXIS(concat, 1, SIZE_MAX, concat_shape, concat_forward, concat_backward, SIS__MIXES_TEXTS,
+           concat_source)
+ALONG_AXIS(split, 1, 2, split_shape, split_forward, split_backward, SIS__MIXES_TEXTS, split_source)
+ALONG_AXIS(gather, 2, 2, gather_shape, gather_forward, gather_backward, SIS__MOVES,
+           sis__picked_source)
+ALONG_AXIS(array_feature_extractor, 2, 2, extractor_shape, gather_forward, gather_backward,
+           SIS__MOVES, sis__picked_source)
+#undef ALONG_AXIS

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Normalisation within one example: LayerNormalization, RMSNormalization (and ONNX Runtime's
- * Simplified- form), InstanceNormalization, GroupNormalization.
+ * Normalisation within one example: LayerNormalization, RMSNormalization, InstanceNormalization,
+ * GroupNormalization.
  *
  * All are one computation on x seen as groups of `size` values: y = (x - mean) * rstd * scale +
  * bias. scale and bias change every `inner` values and repeat after `params` of them. Sums are in
@@ -234,13 +234,11 @@ static int normal_source(const sis__plan *p, const sis__step *s, size_t out, siz
     return 1;
 }
 
-const sis__op sis__op_layer_normalization = {
-    1, 3, layer_normalization_shape, normal_forward, normal_backward, .source = normal_source};
-const sis__op sis__op_rms_normalization = {
-    1, 2, rms_normalization_shape, normal_forward, normal_backward, .source = normal_source};
-const sis__op sis__op_simplified_layer_normalization = {
-    1, 2, rms_normalization_shape, normal_forward, normal_backward, .source = normal_source};
-const sis__op sis__op_instance_normalization = {
-    3, 3, instance_normalization_shape, normal_forward, normal_backward, .source = normal_source};
-const sis__op sis__op_group_normalization = {
-    3, 3, group_normalization_shape, normal_forward, normal_backward, .source = normal_source};
+#define NORMALIZATION(name, min, max, shape)                                                       \
+    const sis__op sis__op_##name = {                                                               \
+        min, max, shape, normal_forward, normal_backward, .source = normal_source};
+NORMALIZATION(layer_normalization, 1, 3, layer_normalization_shape)
+NORMALIZATION(rms_normalization, 1, 2, rms_normalization_shape)
+NORMALIZATION(instance_normalization, 3, 3, instance_normalization_shape)
+NORMALIZATION(group_normalization, 3, 3, group_normalization_shape)
+#undef NORMALIZATION

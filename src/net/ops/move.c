@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators that read values in another order: Transpose, Slice, Expand. Each is one strided copy.
+ * Operators that read values in another order: Transpose, Slice, Expand, Tile. Each is one strided copy.
  * All types.
  */
 #include <string.h>
@@ -25,7 +25,7 @@ static int strided_output(sis__shape_ctx *c, sis__strided *p) {
 
 /* Call fn for each row (run along the last axis) with the offset in x and in y. */
 static void each_row(const sis__strided *p, void (*fn)(void *, ptrdiff_t, size_t), void *ctx) {
-    size_t index[SIS__MAX_RANK] = {0}, axes = p->rank ? p->rank - 1 : 0, rows = 1, y = 0;
+    size_t index[2 * SIS__MAX_RANK] = {0}, axes = p->rank ? p->rank - 1 : 0, rows = 1, y = 0;
     size_t length = p->rank ? p->dims[p->rank - 1] : 1;
     ptrdiff_t x = p->offset;
     for (size_t d = 0; d < axes; d++)
@@ -141,7 +141,7 @@ static int swap_shape(sis__shape_ctx *c) {
         return sis__ctx_fail(c, SIS_E_FORMAT, "%zu axes, not a matrix", x->rank);
     p->rank = x->rank;
     strides_of(x, p->stride);
-    memcpy(p->dims, x->dims, sizeof p->dims);
+    memcpy(p->dims, x->dims, sizeof x->dims);
     size_t last = x->rank - 1;
     p->dims[last] = x->dims[last - 1];
     p->dims[last - 1] = x->dims[last];
@@ -191,6 +191,29 @@ static int expand_shape(sis__shape_ctx *c) {
         p->stride[d] = back > x->rank || x->dims[x->rank - back] == 1 ? 0 : stride[x->rank - back];
     }
     return strided_output(c, p);
+}
+
+/* Each axis is repeated: a digit for the repeats, and one for the axis. */
+static int tile_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
+    sis__strided *p = &c->step->p.strided;
+    size_t n, dims[SIS__MAX_RANK];
+    ptrdiff_t stride[SIS__MAX_RANK];
+    const int64_t *times = sis__ctx_ints(c, 1, &n);
+    if (c->error)
+        return c->error;
+    if (n != x->rank)
+        return sis__ctx_fail(c, SIS_E_FORMAT, "%zu repeats for %zu axes", n, x->rank);
+    strides_of(x, stride);
+    for (size_t d = 0; d < n; d++) {
+        if (times[d] < 0 || times[d] > INT32_MAX)
+            return sis__ctx_fail(c, SIS_E_FORMAT, "%lld repeats", (long long)times[d]);
+        dims[d] = x->dims[d] * (size_t)times[d];
+        p->dims[p->rank++] = (size_t)times[d];
+        p->dims[p->rank] = x->dims[d];
+        p->stride[p->rank++] = stride[d];
+    }
+    return sis__ctx_output(c, 0, x->dtype, n, dims);
 }
 
 /* ---- Slice --------------------------------------------------------------------------------- */
@@ -243,7 +266,7 @@ static int slice_shape(sis__shape_ctx *c) {
     if (c->error)
         return c->error;
     p->rank = x->rank;
-    memcpy(p->dims, x->dims, sizeof p->dims);
+    memcpy(p->dims, x->dims, sizeof x->dims);
     strides_of(x, p->stride);
     for (size_t i = 0; i < v.n; i++) {
         size_t d = sis__ctx_axis(c, v.axes ? v.axes[i] : (int64_t)i, x->rank);
@@ -264,38 +287,18 @@ static int slice_shape(sis__shape_ctx *c) {
     return strided_output(c, p);
 }
 
-const sis__op sis__op_transpose = {1,
-                                   1,
-                                   transpose_shape,
-                                   strided_forward,
-                                   strided_backward,
-                                   .trait = SIS__MOVES,
-                                   .source = strided_source};
-const sis__op sis__op_expand = {2,
-                                2,
-                                expand_shape,
-                                strided_forward,
-                                strided_backward,
-                                .trait = SIS__MOVES,
-                                .source = strided_source};
-const sis__op sis__op_slice = {1,
-                               5,
-                               slice_shape,
-                               strided_forward,
-                               strided_backward,
-                               .trait = SIS__MOVES,
-                               .source = strided_source};
-const sis__op sis__op_swap = {1,
-                              1,
-                              swap_shape,
-                              strided_forward,
-                              strided_backward,
-                              .trait = SIS__MOVES,
-                              .source = strided_source};
-const sis__op sis__op_sink = {1,
-                              1,
-                              sink_shape,
-                              strided_forward,
-                              strided_backward,
-                              .trait = SIS__MOVES,
-                              .source = strided_source};
+#define STRIDED(name, min, max)                                                                    \
+    const sis__op sis__op_##name = {min,                                                           \
+                                    max,                                                           \
+                                    name##_shape,                                                  \
+                                    strided_forward,                                               \
+                                    strided_backward,                                              \
+                                    .trait = SIS__MOVES,                                           \
+                                    .source = strided_source};
+STRIDED(transpose, 1, 1)
+STRIDED(expand, 2, 2)
+STRIDED(tile, 2, 2)
+STRIDED(slice, 1, 5)
+STRIDED(swap, 1, 1)
+STRIDED(sink, 1, 1)
+#undef STRIDED

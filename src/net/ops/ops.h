@@ -29,7 +29,6 @@
     X(POW, "", "Pow", pow)                                                                         \
     X(MAX, "", "Max", max)                                                                         \
     X(MIN, "", "Min", min)                                                                         \
-    X(SUM, "", "Sum", sum)                                                                         \
     X(MOD, "", "Mod", mod)                                                                         \
     X(PRELU, "", "PRelu", prelu)                                                                   \
     X(EQUAL, "", "Equal", equal)                                                                   \
@@ -95,8 +94,6 @@
     /* layer_norm.c */                                                                             \
     X(LAYER_NORMALIZATION, "", "LayerNormalization", layer_normalization)                          \
     X(RMS_NORMALIZATION, "", "RMSNormalization", rms_normalization)                                \
-    X(SIMPLIFIED_LAYER_NORMALIZATION, "", "SimplifiedLayerNormalization",                          \
-      simplified_layer_normalization)                                                              \
     X(INSTANCE_NORMALIZATION, "", "InstanceNormalization", instance_normalization)                 \
     X(GROUP_NORMALIZATION, "", "GroupNormalization", group_normalization)                          \
     /* gather.c */                                                                                 \
@@ -146,24 +143,22 @@
     X(TRANSPOSE, "", "Transpose", transpose)                                                       \
     X(SLICE, "", "Slice", slice)                                                                   \
     X(EXPAND, "", "Expand", expand)                                                                \
+    X(TILE, "", "Tile", tile)                                                                      \
     /* join.c */                                                                                   \
     X(CONCAT, "", "Concat", concat)                                                                \
     X(SPLIT, "", "Split", split)                                                                   \
     X(GATHER, "", "Gather", gather)                                                                \
+    X(ARRAY_FEATURE_EXTRACTOR, "ml", "ArrayFeatureExtractor", array_feature_extractor)             \
     /* pad.c */                                                                                    \
     X(PAD, "", "Pad", pad)                                                                         \
-    X(TILE, "", "Tile", tile)                                                                      \
     /* constant.c */                                                                               \
     X(CONSTANT, "", "Constant", constant)                                                          \
-    X(CONSTANT_OF_SHAPE, "", "ConstantOfShape", constant_of_shape)                                 \
     X(SHAPE, "", "Shape", shape)                                                                   \
-    X(SIZE, "", "Size", size)                                                                      \
     X(RANGE, "", "Range", range)                                                                   \
     /* lstm.c, gru.c */                                                                            \
     X(LSTM, "", "LSTM", lstm)                                                                      \
     X(GRU, "", "GRU", gru)                                                                         \
     /* encode.c, text.c */                                                                         \
-    X(ARRAY_FEATURE_EXTRACTOR, "ml", "ArrayFeatureExtractor", array_feature_extractor)             \
     X(FEATURE_VECTORIZER, "ml", "FeatureVectorizer", feature_vectorizer)                           \
     X(IMPUTER, "ml", "Imputer", imputer)                                                           \
     X(LABEL_ENCODER, "ml", "LabelEncoder", label_encoder)                                          \

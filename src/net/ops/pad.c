@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators that enlarge a tensor with its own values: Pad (constant, reflect, edge, wrap) and
- * Tile. Tile is rare and small in practice, so it works value by value.
+ * Pad: enlarge a tensor by a constant or by its own values (reflect, edge, wrap).
  */
 #include <string.h>
 
 #include "base/error.h"
 #include "net/ops/axes.h"
 #include "net/ops/ops.h"
-
-/* ---- Pad ----------------------------------------------------------------------------------- */
 
 static void pad_value(sis__shape_ctx *c, sis__pad *p) {
     const sis__tensor *t = sis__ctx_input(c, 2);
@@ -154,63 +151,3 @@ static int pad_backward(const sis__step *s, sis__run *r) {
 
 const sis__op sis__op_pad = {
     1, 4, pad_shape, pad_forward, pad_backward, .trait = SIS__MIXES, .family = SIS__PADDING};
-
-/* ---- Tile ---------------------------------------------------------------------------------- */
-
-static int tile_shape(sis__shape_ctx *c) {
-    const sis__tensor *x = sis__ctx_input(c, 0);
-    size_t n, dims[SIS__MAX_RANK];
-    const int64_t *times = sis__ctx_ints(c, 1, &n);
-    if (c->error)
-        return c->error;
-    if (n != x->rank)
-        return sis__ctx_fail(c, SIS_E_FORMAT, "%zu repeats for %zu axes", n, x->rank);
-    for (size_t d = 0; d < n; d++) {
-        if (times[d] < 0 || times[d] > INT32_MAX)
-            return sis__ctx_fail(c, SIS_E_FORMAT, "%lld repeats", (long long)times[d]);
-        dims[d] = x->dims[d] * (size_t)times[d];
-    }
-    return sis__ctx_output(c, 0, x->dtype, n, dims);
-}
-
-static size_t tile_offset(const sis__tensor *x, const sis__tensor *y, size_t at) {
-    size_t offset = 0, stride = 1;
-    for (size_t d = x->rank; d-- > 0;) {
-        offset += at % y->dims[d] % x->dims[d] * stride;
-        stride *= x->dims[d];
-        at /= y->dims[d];
-    }
-    return offset;
-}
-
-static int tile_forward(const sis__step *s, sis__run *r) {
-    const sis__tensor *x = sis__tin(s, r, 0), *y = sis__tout(s, r, 0);
-    size_t size = sis__dtype_size(x->dtype);
-    for (size_t i = 0; i < y->count; i++)
-        memcpy((char *)sis__out(s, r, 0) + i * size,
-               (const char *)sis__in(s, r, 0) + tile_offset(x, y, i) * size, size);
-    return SIS_OK;
-}
-
-static int tile_backward(const sis__step *s, sis__run *r) {
-    const sis__tensor *x = sis__tin(s, r, 0), *y = sis__tout(s, r, 0);
-    for (size_t i = 0; sis__din(s, r, 0) && i < y->count; i++)
-        sis__din(s, r, 0)[tile_offset(x, y, i)] += sis__dout(s, r, 0)[i];
-    return SIS_OK;
-}
-
-static int tile_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
-                       sis__source *from) {
-    const sis__tensor *x = &p->tensors[s->inputs[0]], *y = &p->tensors[s->outputs[out]];
-    size_t stride[SIS__MAX_RANK];
-    sis__strides_of(x, stride);
-    from->same = 1;
-    for (size_t d = 0; d < x->rank && y->count; d++) {
-        sis__source_digit(from, y->dims[d] / x->dims[d], 0);
-        sis__source_digit(from, x->dims[d], (ptrdiff_t)stride[d]);
-    }
-    return in == 0;
-}
-
-const sis__op sis__op_tile = {
-    2, 2, tile_shape, tile_forward, tile_backward, .trait = SIS__MOVES, .source = tile_source};

@@ -30,7 +30,7 @@ static int pool_shape(sis__shape_ctx *c, sis__dtype type) {
 
 static int max_pool_shape(sis__shape_ctx *c) {
     const sis__tensor *x = sis__ctx_input(c, 0);
-    int64_t order = sis__attr_int(c, "storage_order", 0);
+    sis__attr_find(c, "storage_order"); /* of Indices, which are not supported */
     int bytes = x->elem == SIS__UINT8 || x->elem == SIS__INT8;
     if (!bytes)
         sis__ctx_float(c, 0);
@@ -38,9 +38,6 @@ static int max_pool_shape(sis__shape_ctx *c) {
     const sis__window *w = &c->step->p.window;
     if (bytes && !c->error)
         c->step->scratch = (plane_of(w->in) + plane_of(w->out)) * sizeof(float);
-    c->step->p.window.column_major = order != 0;
-    sis__window_output(c, w, 1, SIS__I64);
-    sis__ctx_elem(c, 1, SIS__INT64);
     return c->error;
 }
 
@@ -108,15 +105,6 @@ static size_t find_max(const sis__window *w, const float *x, size_t p) {
                     best = at;
         }
     return best;
-}
-
-/* Index of a plane's value as in MaxPool's second output. */
-static int64_t index_of(const sis__window *w, size_t plane, size_t at) {
-    if (w->column_major) {
-        size_t z = at / w->in[2] / w->in[1], y = at / w->in[2] % w->in[1], x = at % w->in[2];
-        at = (x * w->in[1] + y) * w->in[0] + z;
-    }
-    return (int64_t)(plane * plane_of(w->in) + at);
 }
 
 /* Outputs whose windows lie inside the input, along each axis; none if there are no two
@@ -223,9 +211,7 @@ static int max_pool_bytes(const sis__step *s, sis__run *r) {
     const int64_t lowest = sis__tin(s, r, 0)->elem == SIS__INT8 ? INT8_MIN : 0;
     size_t in = plane_of(w->in), out = plane_of(w->out);
     float *x = (float *)(void *)r->scratch, *y = x + in;
-    if (sis__out(s, r, 1))
-        return sis__fail(SIS_E_UNSUPPORTED, "Indices of integers");
-    for (size_t c = 0; sis__out(s, r, 0) && c < w->n * w->channels; c++) {
+    for (size_t c = 0; c < w->n * w->channels; c++) {
         for (size_t i = 0; i < in; i++)
             x[i] = (float)((const int64_t *)(const void *)sis__in(s, r, 0))[c * in + i];
         max_planes(w, x, y, 1);
@@ -240,17 +226,7 @@ static int max_pool_forward(const sis__step *s, sis__run *r) {
     const sis__window *w = &s->p.window;
     if (sis__tin(s, r, 0)->dtype == SIS__I64)
         return max_pool_bytes(s, r);
-    const float *x = sis__in(s, r, 0);
-    float *y = sis__out(s, r, 0);
-    int64_t *indices = (int64_t *)(void *)sis__out(s, r, 1);
-    size_t in = plane_of(w->in), out = plane_of(w->out);
-    if (y)
-        max_planes(w, x, y, w->n * w->channels);
-    for (size_t c = 0; indices && c < w->n * w->channels; c++)
-        for (size_t p = 0; p < out; p++) {
-            size_t at = find_max(w, x + c * in, p);
-            indices[c * out + p] = at == SIZE_MAX ? 0 : index_of(w, c, at);
-        }
+    max_planes(w, sis__in(s, r, 0), sis__out(s, r, 0), w->n * w->channels);
     return SIS_OK;
 }
 
@@ -380,37 +356,21 @@ static int average_pool_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_max_pool = {1,
-                                  1,
-                                  max_pool_shape,
-                                  max_pool_forward,
-                                  max_pool_backward,
-                                  .source = sis__images_source,
-                                  .family = SIS__POOL,
-                                  .takes = SIS__TAKES_MAX};
-const sis__op sis__op_average_pool = {1,
-                                      1,
-                                      average_pool_shape,
-                                      average_pool_forward,
-                                      average_pool_backward,
-                                      .linear = 1,
-                                      .source = sis__images_source,
-                                      .family = SIS__POOL,
-                                      .takes = SIS__TAKES_MEAN};
-const sis__op sis__op_global_max_pool = {1,
-                                         1,
-                                         global_shape,
-                                         max_pool_forward,
-                                         max_pool_backward,
-                                         .source = sis__images_source,
-                                         .family = SIS__GLOBAL_POOL,
-                                         .takes = SIS__TAKES_MAX};
-const sis__op sis__op_global_average_pool = {1,
-                                             1,
-                                             global_shape,
-                                             global_average_forward,
-                                             average_pool_backward,
-                                             .linear = 1,
-                                             .source = sis__images_source,
-                                             .family = SIS__GLOBAL_POOL,
-                                             .takes = SIS__TAKES_MEAN};
+#define POOL(name, shape, forward, backward, affine, kind, of)                                     \
+    const sis__op sis__op_##name = {1,                                                             \
+                                    1,                                                             \
+                                    shape,                                                         \
+                                    forward,                                                       \
+                                    backward,                                                      \
+                                    .linear = affine,                                              \
+                                    .source = sis__images_source,                                  \
+                                    .family = kind,                                                \
+                                    .takes = of};
+POOL(max_pool, max_pool_shape, max_pool_forward, max_pool_backward, 0, SIS__POOL, SIS__TAKES_MAX)
+POOL(average_pool, average_pool_shape, average_pool_forward, average_pool_backward, 1, SIS__POOL,
+     SIS__TAKES_MEAN)
+POOL(global_max_pool, global_shape, max_pool_forward, max_pool_backward, 0, SIS__GLOBAL_POOL,
+     SIS__TAKES_MAX)
+POOL(global_average_pool, global_shape, global_average_forward, average_pool_backward, 1,
+     SIS__GLOBAL_POOL, SIS__TAKES_MEAN)
+#undef POOL

@@ -46,9 +46,7 @@ static void need_whole(sis__shape_ctx *c, size_t i) {
 
 typedef struct {
     sis__axis axis;
-    size_t step;  /* 1: one scale per index along the axis; 0: one for all */
-    size_t block; /* number of indices that share a scale, since opset 21 */
-    size_t per;   /* number of scales along the axis */
+    size_t step; /* 1: one scale per index along the axis; 0: one for all */
 } scaling;
 
 static int scaling_shape(sis__shape_ctx *c) {
@@ -56,7 +54,7 @@ static int scaling_shape(sis__shape_ctx *c) {
     const sis__tensor *zero = sis__ctx_input(c, 2);
     int quantizes = c->step->op == SIS__OP_QUANTIZE_LINEAR;
     scaling *p = (scaling *)sis__ctx_own(c, sizeof *p);
-    int64_t axis = sis__attr_int(c, "axis", 1), block = sis__attr_int(c, "block_size", 0);
+    int64_t axis = sis__attr_int(c, "axis", 1);
     int64_t elem = sis__attr_int(c, "output_dtype", 0);
     sis__attr_find(c, "saturate");
     sis__attr_find(c, "precision");
@@ -68,15 +66,12 @@ static int scaling_shape(sis__shape_ctx *c) {
                       sis__elem_name(x->elem));
     if (c->error)
         return c->error;
-    *p = (scaling){.axis = {.outer = 1, .size = 1, .inner = x->count}, .block = 1, .per = 1};
+    *p = (scaling){.axis = {.outer = 1, .size = 1, .inner = x->count}};
     if (scale->count > 1 || scale->rank > 0) {
         size_t at = x->rank == 1 ? 0 : sis__ctx_axis(c, axis, x->rank);
         sis__axis_around(x, at, &p->axis);
         p->step = scale->count > 1;
-        p->block = block > 0 ? (size_t)block : 1;
-        p->per = block > 0 && scale->rank == x->rank ? scale->dims[at] : p->axis.size;
-        size_t wanted = block > 0 ? p->axis.outer * p->per * p->axis.inner : p->axis.size;
-        if (p->step && (scale->count != wanted || (block > 0 && p->per * p->block < p->axis.size)))
+        if (p->step && scale->count != p->axis.size)
             sis__ctx_fail(c, SIS_E_FORMAT, "%zu scales for an axis of %zu", scale->count,
                           p->axis.size);
     }
@@ -90,33 +85,7 @@ static int scaling_shape(sis__shape_ctx *c) {
 
 /* The scale of value i. */
 static size_t scale_of(const scaling *p, size_t i) {
-    size_t at = p->axis.inner ? i / p->axis.inner % p->axis.size : 0;
-    if (!p->step)
-        return 0;
-    if (p->per == p->axis.size && p->block == 1)
-        return at;
-    size_t outer = i / p->axis.inner / p->axis.size, inner = i % p->axis.inner;
-    return (outer * p->per + at / p->block) * p->axis.inner + inner;
-}
-
-/* The nearest integer of v clamped to least .. most, ties to even; NaN: `instead`. Adding 3 * 2^22
- * removes the fraction; compilers vectorise this on any machine. */
-static inline float nearest_within(float v, float min, float max, float instead) {
-    const float bias = 12582912.0f;
-    v = v > min ? v < max ? v : max : v <= min ? min : instead;
-    return (v + bias) - bias;
-}
-
-/* One scale for all floats: bounds are computed before the loop. */
-static void quantize_alike(const float *x, size_t n, float scale, int64_t zero, int elem,
-                           int64_t *y) {
-    int64_t low, high;
-    sis__elem_range(elem, &low, &high);
-    float min = (float)(low - zero), max = (float)(high - zero);
-    for (size_t i = 0; i < n; i++) {
-        float v = nearest_within(x[i] / scale, min, max, (float)-zero);
-        y[i] = (int64_t)(int32_t)v + zero;
-    }
+    return p->step && p->axis.inner ? i / p->axis.inner % p->axis.size : 0;
 }
 
 static int quantize_forward(const sis__step *s, sis__run *r) {
@@ -124,13 +93,6 @@ static int quantize_forward(const sis__step *s, sis__run *r) {
     const sis__tensor *x = sis__tin(s, r, 0);
     int64_t *y = (int64_t *)(void *)sis__out(s, r, 0);
     int elem = sis__tout(s, r, 0)->elem;
-    int narrow =
-        elem == SIS__UINT8 || elem == SIS__INT8 || elem == SIS__UINT16 || elem == SIS__INT16;
-    if (!p->step && narrow && x->dtype == SIS__F32) {
-        quantize_alike(sis__in(s, r, 0), x->count, *sis__in(s, r, 1),
-                       sis__in(s, r, 2) ? *whole(s, r, 2) : 0, elem, y);
-        return SIS_OK;
-    }
     for (size_t i = 0; i < x->count; i++) {
         size_t k = scale_of(p, i);
         float v = (float)sis__number_at(x, sis__in(s, r, 0), i) / sis__in(s, r, 1)[k];
@@ -142,13 +104,6 @@ static int quantize_forward(const sis__step *s, sis__run *r) {
 
 static int dequantize_forward(const sis__step *s, sis__run *r) {
     const scaling *p = (const scaling *)s->p.own;
-    if (!p->step) {
-        int64_t zero = sis__in(s, r, 2) ? *whole(s, r, 2) : 0;
-        float scale = *sis__in(s, r, 1);
-        for (size_t i = 0, n = sis__tin(s, r, 0)->count; i < n; i++)
-            sis__out(s, r, 0)[i] = (float)(whole(s, r, 0)[i] - zero) * scale;
-        return SIS_OK;
-    }
     for (size_t i = 0, n = sis__tin(s, r, 0)->count; i < n; i++) {
         size_t k = scale_of(p, i);
         int64_t zero = sis__in(s, r, 2) ? whole(s, r, 2)[k] : 0;
@@ -178,7 +133,7 @@ static int lift_shape(sis__shape_ctx *c) {
     if (c->error)
         return c->error;
     size_t axis = from_end && from_end <= x->rank ? x->rank - from_end : 0;
-    *p = (scaling){.axis = {.outer = 1, .size = 1, .inner = x->count}, .block = 1, .per = 1};
+    *p = (scaling){.axis = {.outer = 1, .size = 1, .inner = x->count}};
     if (zero && zero->count != 1) {
         if (x->rank == 0 || zero->count != x->dims[axis])
             return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "%zu zero points", zero->count);
@@ -264,6 +219,14 @@ static int levels_shape(sis__shape_ctx *c) {
     if (!c->error)
         c->step->flops = 4.0 * (double)c->plan->tensors[c->step->outputs[0]].count;
     return c->error;
+}
+
+/* The nearest integer of v clamped to least .. most, ties to even; NaN: `instead`. Adding 3 * 2^22
+ * removes the fraction; compilers vectorise this on any machine. */
+static inline float nearest_within(float v, float min, float max, float instead) {
+    const float bias = 12582912.0f;
+    v = v > min ? v < max ? v : max : v <= min ? min : instead;
+    return (v + bias) - bias;
 }
 
 static void levels_row(void *ctx, const size_t *offset, size_t out) {

@@ -102,11 +102,10 @@ static double reduce_one(const sis__step *s, const sis__run *r, size_t at) {
     return final_value(s->op, v, e->count);
 }
 
-static int64_t join_whole(int op, int elem, int64_t a, int64_t b) {
-    int more = sis__whole_rank(elem, b) > sis__whole_rank(elem, a);
-    return op == SIS__OP_REDUCE_SUM             ? (int64_t)((uint64_t)a + (uint64_t)b)
-           : more == (op == SIS__OP_REDUCE_MAX) ? b
-                                                : a;
+static int64_t join_whole(int op, int64_t a, int64_t b) {
+    return op == SIS__OP_REDUCE_SUM                ? (int64_t)((uint64_t)a + (uint64_t)b)
+           : (b > a) == (op == SIS__OP_REDUCE_MAX) ? b
+                                                   : a;
 }
 
 /* Sums, maxima and minima of integers, exactly. */
@@ -121,7 +120,7 @@ static int64_t reduce_whole(const sis__step *s, const sis__run *r, size_t start)
         return v;
     }
     do {
-        v = first ? x[at] : join_whole(s->op, sis__tin(s, r, 0)->elem, v, x[at]);
+        v = first ? x[at] : join_whole(s->op, v, x[at]);
         first = 0;
     } while (sis__index_next(e->n_reduced, e->reduced, e->reduced_stride, index, &at));
     return v;

@@ -160,23 +160,22 @@ static int arg_shape(sis__shape_ctx *c) {
     return c->error;
 }
 
+/* Does value i come before value k of the list? Doubles cannot hold integers above 2^53. */
+static int is_more(const sis__tensor *t, const void *x, size_t i, size_t k, int or_equal) {
+    if (t->dtype == SIS__I64) {
+        const int64_t *whole = (const int64_t *)x;
+        return whole[i] > whole[k] || (or_equal && whole[i] == whole[k]);
+    }
+    double v = sis__number_at(t, x, i), w = sis__number_at(t, x, k);
+    return v > w || (or_equal && v == w);
+}
+
 /* The index of the maximum of x[from], x[from + inner] ... */
 static size_t best_of(const sis__axis *a, const sis__tensor *t, const void *x, size_t from) {
     size_t best = 0;
-    for (size_t i = 1; i < a->size; i++) {
-        if (t->dtype == SIS__I64) {
-            const int64_t *whole = (const int64_t *)x + from;
-            uint64_t v = sis__whole_rank(t->elem, whole[i * a->inner]);
-            uint64_t w = sis__whole_rank(t->elem, whole[best * a->inner]);
-            if (v > w || (a->last && v == w))
-                best = i;
-            continue;
-        }
-        double v = sis__number_at(t, x, from + i * a->inner);
-        double w = sis__number_at(t, x, from + best * a->inner);
-        if (v > w || (a->last && v == w))
+    for (size_t i = 1; i < a->size; i++)
+        if (is_more(t, x, from + i * a->inner, from + best * a->inner, a->last))
             best = i;
-    }
     return best;
 }
 

@@ -130,17 +130,8 @@ static float mish_slope(float x) {
     X(quick_gelu, quick_gelu_shape, x *sigmoid(alpha *x), swish_slope(x, alpha))                   \
     X(shrink, shrink_shape, shrink(x, alpha, beta), fabsf(x) > alpha ? 1 : 0)
 
-#define OPERATOR(name, shape, value, derivative)                                                   \
-    static int name##_forward(const sis__step *s, sis__run *r) {                                   \
-        const float *from = sis__in(s, r, 0);                                                      \
-        float *to = sis__out(s, r, 0), alpha = s->p.unary.alpha, beta = s->p.unary.beta;           \
-        (void)alpha, (void)beta;                                                                   \
-        for (size_t i = 0, n = sis__tin(s, r, 0)->count; i < n; i++) {                             \
-            float x = from[i];                                                                     \
-            to[i] = value;                                                                         \
-        }                                                                                          \
-        return SIS_OK;                                                                             \
-    }                                                                                              \
+/* The derivative, and the operator, whose forward function exists. */
+#define FUNCTION(name, shape, derivative, of)                                                      \
     static int name##_backward(const sis__step *s, sis__run *r) {                                  \
         const float *from = sis__in(s, r, 0), *to = sis__out(s, r, 0), *dy = sis__dout(s, r, 0);   \
         float *dx = sis__din(s, r, 0), alpha = s->p.unary.alpha, beta = s->p.unary.beta;           \
@@ -152,7 +143,21 @@ static float mish_slope(float x) {
         return SIS_OK;                                                                             \
     }                                                                                              \
     const sis__op sis__op_##name = {                                                               \
-        1, 1, shape, name##_forward, name##_backward, .in_place = 1, .trait = SIS__MAPS};
+        1,           1, shape, name##_forward, name##_backward, .in_place = 1, .trait = SIS__MAPS, \
+        .family = of};
+
+#define OPERATOR(name, shape, value, derivative)                                                   \
+    static int name##_forward(const sis__step *s, sis__run *r) {                                   \
+        const float *from = sis__in(s, r, 0);                                                      \
+        float *to = sis__out(s, r, 0), alpha = s->p.unary.alpha, beta = s->p.unary.beta;           \
+        (void)alpha, (void)beta;                                                                   \
+        for (size_t i = 0, n = sis__tin(s, r, 0)->count; i < n; i++) {                             \
+            float x = from[i];                                                                     \
+            to[i] = value;                                                                         \
+        }                                                                                          \
+        return SIS_OK;                                                                             \
+    }                                                                                              \
+    FUNCTION(name, shape, derivative, SIS__NO_FAMILY)
 FUNCTIONS(OPERATOR)
 #undef OPERATOR
 
@@ -163,24 +168,7 @@ FUNCTIONS(OPERATOR)
         sis__kernels_best()->name(sis__in(s, r, 0), sis__out(s, r, 0), sis__tin(s, r, 0)->count);  \
         return SIS_OK;                                                                             \
     }                                                                                              \
-    static int name##_backward(const sis__step *s, sis__run *r) {                                  \
-        const float *from = sis__in(s, r, 0), *to = sis__out(s, r, 0), *dy = sis__dout(s, r, 0);   \
-        float *dx = sis__din(s, r, 0);                                                             \
-        for (size_t i = 0, n = sis__tin(s, r, 0)->count; dx && i < n; i++) {                       \
-            float x = from[i], y = to[i];                                                          \
-            (void)x, (void)y;                                                                      \
-            dx[i] += dy[i] * (float)(derivative);                                                  \
-        }                                                                                          \
-        return SIS_OK;                                                                             \
-    }                                                                                              \
-    const sis__op sis__op_##name = {1,                                                             \
-                                    1,                                                             \
-                                    unary_shape,                                                   \
-                                    name##_forward,                                                \
-                                    name##_backward,                                               \
-                                    .in_place = 1,                                                 \
-                                    .trait = SIS__MAPS,                                            \
-                                    .family = of};
+    FUNCTION(name, unary_shape, derivative, of)
 KERNEL_OPERATOR(relu, y > 0 ? 1.0f : 0.0f, SIS__RECTIFIER)
 KERNEL_OPERATOR(exp, y, SIS__NO_FAMILY)
 KERNEL_OPERATOR(sigmoid, y *(1 - y), SIS__NO_FAMILY)
@@ -208,16 +196,8 @@ static int gelu_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-static int gelu_backward(const sis__step *s, sis__run *r) {
-    const float *x = sis__in(s, r, 0), *dy = sis__dout(s, r, 0);
-    float *dx = sis__din(s, r, 0);
-    for (size_t i = 0, n = sis__tin(s, r, 0)->count; dx && i < n; i++)
-        dx[i] += dy[i] * gelu_slope(x[i], s->p.unary.beta != 0);
-    return SIS_OK;
-}
-
-const sis__op sis__op_gelu = {
-    1, 1, gelu_shape, gelu_forward, gelu_backward, .in_place = 1, .trait = SIS__MAPS};
+FUNCTION(gelu, gelu_shape, gelu_slope(x, beta != 0), SIS__NO_FAMILY)
+#undef FUNCTION
 
 /* ---- Neg and Abs: integers too --------------------------------------------------------------- */
 
@@ -229,10 +209,9 @@ static int any_number_shape(sis__shape_ctx *c) {
 }
 
 static int64_t whole_sign(int op, int elem, int64_t v) {
-    int negative = v < 0 && elem != SIS__UINT64;
     if (op == SIS__OP_SIGN)
-        return negative ? -1 : v != 0;
-    return sis__elem_wrap(elem, op == SIS__OP_NEG || negative ? (int64_t)(0 - (uint64_t)v) : v);
+        return v < 0 ? -1 : v != 0;
+    return sis__elem_wrap(elem, op == SIS__OP_NEG || v < 0 ? (int64_t)(0 - (uint64_t)v) : v);
 }
 
 static float float_sign(int op, float v) {
@@ -340,17 +319,11 @@ static int clip_shape(sis__shape_ctx *c) {
         p->low = low ? *(const float *)low : min;
         p->high = high ? *(const float *)high : max;
     } else {
-        p->min = low ? *(const int64_t *)low : x->elem == SIS__UINT64 ? 0 : INT64_MIN;
-        p->max = high ? *(const int64_t *)high : x->elem == SIS__UINT64 ? -1 : INT64_MAX;
+        p->min = low ? *(const int64_t *)low : INT64_MIN;
+        p->max = high ? *(const int64_t *)high : INT64_MAX;
     }
     c->step->n_inputs = 1; /* bounds are constants of the step */
     return sis__ctx_output(c, 0, x->dtype, x->rank, x->dims);
-}
-
-/* Compare integers in the order of their type: uint64 is stored by its bits. */
-static int64_t clip_whole(const clip *p, int64_t v, uint64_t flip) {
-    uint64_t at = (uint64_t)v ^ flip, low = (uint64_t)p->min ^ flip, high = (uint64_t)p->max ^ flip;
-    return at < low ? p->min : at > high ? p->max : v;
 }
 
 static int clip_forward(const sis__step *s, sis__run *r) {
@@ -358,10 +331,10 @@ static int clip_forward(const sis__step *s, sis__run *r) {
     const clip *p = (const clip *)s->p.own;
     const float *x = sis__in(s, r, 0);
     float *y = sis__out(s, r, 0);
-    uint64_t flip = t->elem == SIS__UINT64 ? 0 : (uint64_t)1 << 63;
     for (size_t i = 0; i < t->count; i++) {
         if (t->dtype == SIS__I64) {
-            ((int64_t *)(void *)y)[i] = clip_whole(p, ((const int64_t *)(const void *)x)[i], flip);
+            int64_t whole = ((const int64_t *)(const void *)x)[i];
+            ((int64_t *)(void *)y)[i] = whole < p->min ? p->min : whole > p->max ? p->max : whole;
             continue;
         }
         float v = x[i] < p->low ? p->low : x[i];
@@ -386,10 +359,11 @@ const sis__op sis__op_clip = {
 
 static int cast_to(sis__shape_ctx *c, int64_t to) {
     const sis__tensor *x = sis__ctx_input(c, 0);
-    sis__dtype type = to > 0 && to <= SIS__INT4 ? sis__elem_dtype((int)to) : SIS__OTHER;
+    int known = to > 0 && to <= INT32_MAX;
+    sis__dtype type = known ? sis__elem_dtype((int)to) : SIS__OTHER;
     if (type == SIS__OTHER)
         return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "a cast to %s",
-                             sis__elem_name(to > 0 && to <= SIS__INT4 ? (int)to : -1));
+                             sis__elem_name(known ? (int)to : -1));
     c->step->p.unary.to = (int)to;
     if (type == x->dtype && (type == SIS__F32 || to == SIS__INT64 || x->elem == (int)to))
         sis__ctx_alias(c);
@@ -408,15 +382,6 @@ static int cast_like_shape(sis__shape_ctx *c) {
     int elem = sis__ctx_input(c, 1)->elem;
     c->step->n_inputs = 1; /* only the type of the other is used */
     return cast_to(c, elem);
-}
-
-static int64_t to_integer(float v, int elem) {
-    if (elem == SIS__UINT64 && v >= 9.2233715e18f)
-        return v < 1.8446742e19f ? (int64_t)(uint64_t)v : -1;
-    return isnan(v)              ? 0
-           : v >= 9.2233715e18f  ? INT64_MAX
-           : v <= -9.2233715e18f ? INT64_MIN
-                                 : (int64_t)v;
 }
 
 /* Integers and bool, from any type but floats. */
@@ -448,8 +413,6 @@ static int write_number(const sis__tensor *t, const sis__run *r, const void *x, 
             }
         if (fabsf(v) >= 1 && fabsf(v) < 1e8f && strchr(text, 'e')) /* 10, not 1e+01 */
             sis__format(text, sizeof text, "%.0f", (double)v);
-    } else if (t->elem == SIS__UINT64) {
-        snprintf(text, sizeof text, "%llu", (unsigned long long)integer_at(t, x, i));
     } else {
         snprintf(text, sizeof text, "%lld", (long long)integer_at(t, x, i));
     }
@@ -460,20 +423,18 @@ static void cast_one(const sis__tensor *t, const sis__run *r, const void *x, siz
                      void *y) {
     sis__dtype type = sis__elem_dtype(elem);
     double text = t->dtype == SIS__TEXT ? parse_number(r, ((const int64_t *)x)[i]) : 0;
-    float f = t->dtype == SIS__F32     ? ((const float *)x)[i]
-              : t->dtype == SIS__TEXT  ? (float)text
-              : t->elem == SIS__UINT64 ? (float)(uint64_t)integer_at(t, x, i)
-                                       : (float)integer_at(t, x, i);
+    float f = t->dtype == SIS__F32    ? ((const float *)x)[i]
+              : t->dtype == SIS__TEXT ? (float)text
+                                      : (float)integer_at(t, x, i);
     if (type == SIS__F32)
         ((float *)y)[i] = f;
     else if (type == SIS__BOOL)
         ((uint8_t *)y)[i] =
             t->dtype == SIS__F32 || t->dtype == SIS__TEXT ? f != 0 : integer_at(t, x, i) != 0;
     else
-        ((int64_t *)y)[i] =
-            sis__elem_wrap(elem, t->dtype == SIS__F32    ? to_integer(f, elem)
-                                 : t->dtype == SIS__TEXT ? (int64_t)(isnan(text) ? 0 : text)
-                                                         : integer_at(t, x, i));
+        ((int64_t *)y)[i] = sis__elem_wrap(elem, t->dtype == SIS__F32    ? sis__saturate((double)f)
+                                                 : t->dtype == SIS__TEXT ? sis__saturate(text)
+                                                                         : integer_at(t, x, i));
 }
 
 /* Common conversions in plain loops. 0: not one of these. */
@@ -488,7 +449,7 @@ static int cast_all(const sis__tensor *t, const void *x, int elem, void *y) {
     else if (from == SIS__BOOL && sis__elem_dtype(elem) == SIS__I64)
         for (size_t i = 0; i < t->count; i++)
             ((int64_t *)y)[i] = bits[i];
-    else if (from == SIS__I64 && wide && t->elem != SIS__UINT64)
+    else if (from == SIS__I64 && wide)
         for (size_t i = 0; i < t->count; i++)
             ((float *)y)[i] = (float)whole[i];
     else if (from == SIS__F32 && sis__elem_dtype(elem) == SIS__BOOL)

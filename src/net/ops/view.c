@@ -283,26 +283,18 @@ static int zip_map_shape(sis__shape_ctx *c) {
     return identity_shape(c);
 }
 
-const sis__op sis__op_align = {
-    2, 2, align_shape, view_forward, sis__pass_back, .trait = SIS__KEEPS};
-const sis__op sis__op_heads = {
-    1, 2, heads_shape, view_forward, sis__pass_back, .trait = SIS__KEEPS};
-const sis__op sis__op_spread = {1, 1, spread_shape, view_forward, NULL, .trait = SIS__KEEPS};
-const sis__op sis__op_reshape = {
-    1, 2, reshape_shape, view_forward, sis__pass_back, .trait = SIS__KEEPS};
-const sis__op sis__op_flatten = {
-    1, 1, flatten_shape, view_forward, sis__pass_back, .trait = SIS__KEEPS};
-const sis__op sis__op_squeeze = {
-    1, 2, squeeze_shape, view_forward, sis__pass_back, .trait = SIS__KEEPS};
-const sis__op sis__op_unsqueeze = {
-    1, 2, unsqueeze_shape, view_forward, sis__pass_back, .trait = SIS__KEEPS};
-const sis__op sis__op_identity = {
-    1, 1, identity_shape, view_forward, sis__pass_back, .trait = SIS__KEEPS};
-const sis__op sis__op_then = {
-    2, 2, branch_shape, view_forward, sis__pass_back, .trait = SIS__KEEPS};
-const sis__op sis__op_else = {
-    2, 2, branch_shape, view_forward, sis__pass_back, .trait = SIS__KEEPS};
-const sis__op sis__op_dropout = {
-    1, 3, dropout_shape, dropout_forward, dropout_backward, .trait = SIS__KEEPS};
-const sis__op sis__op_zip_map = {
-    1, 1, zip_map_shape, view_forward, sis__pass_back, .trait = SIS__KEEPS};
+#define VIEW(name, min, max, shape, forward, backward)                                             \
+    const sis__op sis__op_##name = {min, max, shape, forward, backward, .trait = SIS__KEEPS};
+VIEW(align, 2, 2, align_shape, view_forward, sis__pass_back)
+VIEW(heads, 1, 2, heads_shape, view_forward, sis__pass_back)
+VIEW(spread, 1, 1, spread_shape, view_forward, NULL)
+VIEW(reshape, 1, 2, reshape_shape, view_forward, sis__pass_back)
+VIEW(flatten, 1, 1, flatten_shape, view_forward, sis__pass_back)
+VIEW(squeeze, 1, 2, squeeze_shape, view_forward, sis__pass_back)
+VIEW(unsqueeze, 1, 2, unsqueeze_shape, view_forward, sis__pass_back)
+VIEW(identity, 1, 1, identity_shape, view_forward, sis__pass_back)
+VIEW(then, 2, 2, branch_shape, view_forward, sis__pass_back)
+VIEW(else, 2, 2, branch_shape, view_forward, sis__pass_back)
+VIEW(dropout, 1, 3, dropout_shape, dropout_forward, dropout_backward)
+VIEW(zip_map, 1, 1, zip_map_shape, view_forward, sis__pass_back)
+#undef VIEW

@@ -17,7 +17,6 @@ typedef struct sis__window {
     ptrdiff_t pad[3];  /* before; the padding after follows from `out` */
     size_t pad_end[3]; /* declared padding after (average pooling counts it) */
     int include_pad;   /* AveragePool: divide by the whole window */
-    int column_major;  /* MaxPool: order of Indices */
     const float
         *packed; /* Conv: weights packed for the kernel, group by group; NULL: not constant */
 } sis__window;
@@ -79,8 +78,8 @@ typedef struct sis__reduce {
 /* Transpose, Slice, Expand and the like: y[i0..] = x[offset + sum i_d * stride_d]. */
 typedef struct sis__strided {
     size_t rank;
-    size_t dims[SIS__MAX_RANK];      /* of y */
-    ptrdiff_t stride[SIS__MAX_RANK]; /* in x, may be negative or 0 */
+    size_t dims[2 * SIS__MAX_RANK];      /* of y; Tile splits each axis in two */
+    ptrdiff_t stride[2 * SIS__MAX_RANK]; /* in x, may be negative or 0 */
     ptrdiff_t offset;
 } sis__strided;
 
@@ -129,12 +128,6 @@ typedef struct sis__recurrent {
     const float *w_late[2];
 } sis__recurrent;
 
-typedef struct sis__fill { /* ConstantOfShape */
-    sis__dtype dtype;
-    int elem;
-    unsigned char value[8];
-} sis__fill;
-
 /* Trees as arrays; see net/ops/trees.c. */
 typedef struct sis__trees sis__trees;
 
@@ -164,11 +157,10 @@ typedef union sis__params {
     sis__broadcast broadcast; /* Add, Sub, Mul, Div, Pow, Max, Min, comparisons, Where */
     sis__unary unary;         /* Relu, LeakyRelu, Clip, Cast ... */
     sis__reduce reduce;       /* ReduceMax, ReduceMean, ReduceSum ... */
-    sis__strided strided;     /* Transpose, Slice, Expand */
+    sis__strided strided;     /* Transpose, Slice, Expand, Tile */
     sis__pad pad;
     sis__norm norm;
     sis__recurrent recurrent; /* LSTM, GRU */
-    sis__fill fill;           /* ConstantOfShape */
     sis__linear linear;       /* LinearClassifier, LinearRegressor */
     sis__trees *trees;
     void *own; /* private to the operator's file: sis__ctx_own */

@@ -140,8 +140,7 @@ static int check_inputs(compiler *k, sis__shape_ctx *c) {
         }
         const sis__value *v = &k->g->values[n->inputs[i]];
         const sis__tensor *t = &k->plan->tensors[n->inputs[i]];
-        int asks = n->op_id == SIS__OP_SHAPE || n->op_id == SIS__OP_SIZE;
-        if (!t->known || (t->shape_only && !asks))
+        if (!t->known || (t->shape_only && n->op_id != SIS__OP_SHAPE))
             return sis__ctx_fail(c, SIS_E_ARGUMENT, "its input %s was not given a shape", v->name);
         if (t->dtype == SIS__OTHER || (t->dtype == SIS__TEXT && !takes_texts(n->op)))
             return sis__ctx_fail(c, SIS_E_UNSUPPORTED,
