@@ -60,8 +60,7 @@ int sis__clusterer_check(const sis_clusterer *c, const char *verb);
 /* The clusters, which point into c->held. */
 int sis__clusterer_find(sis_clusterer *c, sis_clustering *out);
 
-/* Write the JSON object inside another one. */
-void sis__clustering_put(sis__buf *b, const sis_clustering *c);
-void sis__clustering_take(sis__fields *f, sis_clustering *out);
+/* The fields of a sis_clustering, inside another object too. */
+void sis__clustering_pass(sis__fields *f, void *item);
 
 #endif

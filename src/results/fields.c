@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads fields of JSON objects. See fields.h.
+ * Writes, reads and releases structs field by field. See fields.h.
  */
 #include "results/fields.h"
 
@@ -74,25 +74,6 @@ int sis__json_read(const char *text, size_t n, const char *what, json_t **root) 
     return SIS_OK;
 }
 
-void sis__finding_open(sis__fields *f, const char *text, size_t n, const char *what,
-                       const char *writer, const char *field) {
-    *f = (sis__fields){.held = SIS_NEW(sis__held, 1), .nulls = 1};
-    f->code = f->held ? sis__json_read(text, n, what, &f->held->root) : SIS_E_NOMEM;
-    if (f->code != SIS_OK)
-        return;
-    f->object = f->held->root;
-    if (!json_is_object(f->object) || !json_object_get(f->object, field))
-        f->code = sis__fail(SIS_E_FORMAT, "not %s: expected the JSON object that %s writes", what,
-                            writer);
-}
-
-int sis__finding_close(sis__fields *f, void **held) {
-    *held = f->code == SIS_OK ? f->held : NULL;
-    if (f->code != SIS_OK)
-        sis__held_free(f->held);
-    return f->code;
-}
-
 /* ---- One value ----------------------------------------------------------------------------- */
 
 static const char *describe(const json_t *v) {
@@ -103,8 +84,7 @@ static const char *describe(const json_t *v) {
     return names[json_typeof(v)];
 }
 
-void sis__fields_wrong(sis__fields *f, const char *name, const char *expected,
-                       const json_t *found) {
+void sis__field_wrong(sis__fields *f, const char *name, const char *expected, const json_t *found) {
     if (f->code != SIS_OK)
         return;
     f->code = sis__fail(SIS_E_FORMAT, "field \"%s%s\": expected %s, found %s", f->prefix, name,
@@ -115,7 +95,7 @@ static double as_number(sis__fields *f, const char *name, const json_t *v) {
     if (f->nulls && json_is_null(v))
         return NAN;
     if (!json_is_number(v))
-        sis__fields_wrong(f, name, "a number", v);
+        sis__field_wrong(f, name, "a number", v);
     return json_number_value(v);
 }
 
@@ -124,7 +104,7 @@ static json_int_t as_whole(sis__fields *f, const char *name, const json_t *v, js
                            json_int_t max) {
     json_int_t n = json_integer_value(v);
     if (!json_is_integer(v))
-        sis__fields_wrong(f, name, json_is_real(v) ? "a whole number" : "a number", v);
+        sis__field_wrong(f, name, json_is_real(v) ? "a whole number" : "a number", v);
     else if (n < min || n > max)
         f->code = sis__fail(SIS_E_FORMAT, "field \"%s%s\": %lld is out of range", f->prefix, name,
                             (long long)n);
@@ -133,174 +113,280 @@ static json_int_t as_whole(sis__fields *f, const char *name, const json_t *v, js
 
 static const char *as_text(sis__fields *f, const char *name, const json_t *v) {
     if (!json_is_string(v))
-        sis__fields_wrong(f, name, "text", v);
+        sis__field_wrong(f, name, "text", v);
     return json_is_string(v) ? json_string_value(v) : "";
 }
 
 /* ---- Fields -------------------------------------------------------------------------------- */
 
-const json_t *sis__find_field(sis__fields *f, const char *name, int required) {
-    const json_t *v = f->code == SIS_OK ? json_object_get(f->object, name) : NULL;
-    if (!v && required && f->code == SIS_OK)
+const json_t *sis__field_find(sis__fields *f, const char *name, int required) {
+    int asked = sis__reading(f) && f->code == SIS_OK;
+    const json_t *v = asked ? json_object_get(f->object, name) : NULL;
+    if (!v && required && asked)
         f->code = sis__fail(SIS_E_FORMAT, "field \"%s%s\": is missing", f->prefix, name);
     return v;
 }
 
-void sis__take_number(sis__fields *f, const char *name, int required, double *out) {
-    const json_t *v = sis__find_field(f, name, required);
-    if (v)
-        *out = as_number(f, name, v);
+int sis__field_there(sis__fields *f, const char *name, int known) {
+    return sis__reading(f) ? sis__field_find(f, name, 0) != NULL : known;
 }
 
-void sis__take_count(sis__fields *f, const char *name, int required, size_t *out) {
-    const json_t *v = sis__find_field(f, name, required);
-    if (v)
-        *out = (size_t)as_whole(f, name, v, 0, PTRDIFF_MAX);
-}
-
-void sis__take_some(sis__fields *f, const char *name, size_t *out) {
-    const json_t *v = sis__find_field(f, name, SIS__OPTIONAL);
-    if (v)
-        *out = (size_t)as_whole(f, name, v, 1, PTRDIFF_MAX);
-}
-
-void sis__take_flag(sis__fields *f, const char *name, int *out) {
-    const json_t *v = sis__find_field(f, name, SIS__OPTIONAL);
-    if (v && !json_is_boolean(v))
-        sis__fields_wrong(f, name, "true or false", v);
-    else if (v)
-        *out = json_is_true(v);
-}
-
-char *sis__take_text(sis__fields *f, const char *name, int required) {
-    const json_t *v = sis__find_field(f, name, required);
-    const char *text = v ? as_text(f, name, v) : NULL;
-    if (f->held)
-        return (char *)(uintptr_t)text;
-    char *copy = v && f->code == SIS_OK ? sis__strdup(text) : NULL;
-    if (v && f->code == SIS_OK && !copy)
+/* A text owned by the result, or a copy. */
+static const char *keep_text(sis__fields *f, const char *text) {
+    if (f->held || f->code != SIS_OK)
+        return f->held ? text : NULL;
+    const char *copy = sis__strdup(text);
+    if (!copy)
         f->code = SIS_E_NOMEM;
     return copy;
 }
 
-const char *sis__take_text_or(sis__fields *f, const char *name, const char *other) {
-    const char *text = sis__take_text(f, name, SIS__OPTIONAL);
-    return text ? text : other;
+/* Free a text or a list, and forget it. */
+static void drop(void *at) {
+    void *p;
+    memcpy(&p, at, sizeof p);
+    free(p);
+    p = NULL;
+    memcpy(at, &p, sizeof p);
 }
 
-void sis__take_share(sis__fields *f, const char *name, double *out) {
-    const json_t *v = sis__find_field(f, name, SIS__OPTIONAL);
-    double share = json_is_boolean(v) ? json_is_true(v) : v ? as_number(f, name, v) : NAN;
-    if (share < 0 || share > 1)
-        sis__fields_wrong(f, name, "a share from 0 to 1", v);
-    *out = share;
+void sis__field_text(sis__fields *f, const char *name, const char **text, int how) {
+    const json_t *v = sis__field_find(f, name, how & SIS__REQUIRED);
+    if (f->out)
+        sis__json_text(f->out, name, *text);
+    else if (f->releasing)
+        drop(text);
+    else if (v || how & SIS__EMPTY)
+        *text = keep_text(f, v ? as_text(f, name, v) : "");
 }
 
-/* ---- Objects ------------------------------------------------------------------------------- */
-
-sis__fields sis__enter(sis__fields *f, const char *name, int required) {
-    sis__fields inner = *f;
-    inner.object = sis__find_field(f, name, required);
-    if (inner.object && !json_is_object(inner.object))
-        sis__fields_wrong(f, name, "an object", inner.object);
-    inner.code = f->code;
-    snprintf(inner.prefix, sizeof inner.prefix, "%.40s%.20s.", f->prefix, name);
-    return inner;
+void sis__field_number(sis__fields *f, const char *name, double *v, int how) {
+    const json_t *found = sis__field_find(f, name, how & SIS__REQUIRED);
+    if (f->out && !(how & SIS__KNOWN && isnan(*v)))
+        sis__json_number(f->out, name, *v);
+    if (sis__reading(f))
+        *v = found ? as_number(f, name, found) : NAN;
 }
 
-sis__fields sis__enter_item(sis__fields *f, const char *name, const json_t *list, size_t i) {
-    sis__fields inner = *f;
-    inner.object = json_array_get(list, i);
-    if (!json_is_object(inner.object))
-        sis__fields_wrong(f, name, "objects", inner.object);
-    inner.code = f->code;
-    snprintf(inner.prefix, sizeof inner.prefix, "%.40s%.12s[%zu].", f->prefix, name, i % 1000000);
-    return inner;
+void sis__field_share(sis__fields *f, const char *name, double *v) {
+    const json_t *found = sis__field_find(f, name, 0);
+    if (f->out)
+        sis__json_number(f->out, name, *v);
+    if (!sis__reading(f))
+        return;
+    *v = json_is_boolean(found) ? json_is_true(found) : found ? as_number(f, name, found) : NAN;
+    if (*v < 0 || *v > 1)
+        sis__field_wrong(f, name, "a share from 0 to 1", found);
 }
 
-void sis__leave(sis__fields *f, const sis__fields *inner) {
-    f->code = inner->code;
+void sis__field_count(sis__fields *f, const char *name, size_t *v, int how) {
+    const json_t *found = sis__field_find(f, name, how & SIS__REQUIRED);
+    if (f->out && !(how & SIS__KNOWN && *v == 0))
+        sis__json_count(f->out, name, *v);
+    if (found)
+        *v = (size_t)as_whole(f, name, found, how & SIS__KNOWN ? 1 : 0, PTRDIFF_MAX);
+}
+
+void sis__field_flag(sis__fields *f, const char *name, int *v, int how) {
+    const json_t *found = sis__field_find(f, name, how & SIS__REQUIRED);
+    if (f->out && !(how & SIS__KNOWN && !*v))
+        sis__json_flag(f->out, name, *v);
+    if (found && !json_is_boolean(found))
+        sis__field_wrong(f, name, "true or false", found);
+    else if (found)
+        *v = json_is_true(found);
+}
+
+void sis__field_choice(sis__fields *f, const char *name, void *v, const char *const *names,
+                       int how) {
+    unsigned *at = v, k = 0;
+    char excerpt[SIS__EXCERPT_SIZE];
+    const json_t *found = sis__field_find(f, name, how & SIS__REQUIRED);
+    if (f->out)
+        sis__json_text(f->out, name, names[*at]);
+    if (!found)
+        return;
+    const char *text = as_text(f, name, found);
+    while (names[k] && strcmp(names[k], text) != 0)
+        k++;
+    if (names[k])
+        *at = k;
+    else if (f->code == SIS_OK)
+        f->code = sis__fail(SIS_E_FORMAT, "field \"%s%s\": unknown value \"%s\"", f->prefix, name,
+                            sis__cell_excerpt(text, excerpt));
+}
+
+void sis__field_json(sis__fields *f, const char *name, const char **text) {
+    const json_t *object = sis__field_find(f, name, 0);
+    if (f->out && *text) {
+        sis__json_name(f->out, name);
+        sis__buf_str(f->out, *text);
+    }
+    if (f->releasing)
+        drop(text);
+    if (object && !json_is_object(object))
+        sis__field_wrong(f, name, "an object", object);
+    else if (object && !(*text = sis__json_dump(object, JSON_COMPACT)))
+        f->code = SIS_E_NOMEM;
 }
 
 /* ---- Lists --------------------------------------------------------------------------------- */
 
-const json_t *sis__find_list(sis__fields *f, const char *name, int required, size_t *n) {
-    const json_t *v = sis__find_field(f, name, required);
-    *n = v ? json_array_size(v) : 0;
-    if (v && !json_is_array(v)) {
-        sis__fields_wrong(f, name, "a list", v);
-        return NULL;
-    }
-    return v;
-}
-
-void *sis__fields_room(sis__fields *f, const json_t *list, size_t n, size_t size) {
-    void *room = !list     ? NULL
-                 : f->held ? sis__held_room(f->held, n, size)
-                           : sis__alloc_raw(n, size);
-    if (list && !room)
-        f->code = SIS_E_NOMEM;
-    return room;
-}
-
-double *sis__take_numbers(sis__fields *f, const char *name, size_t *n) {
-    const json_t *list = sis__find_list(f, name, SIS__OPTIONAL, n);
-    double *out = (double *)sis__fields_room(f, list, *n, sizeof *out);
-    for (size_t i = 0; out && i < *n && f->code == SIS_OK; i++)
-        out[i] = as_number(f, name, json_array_get(list, i));
-    return out;
-}
-
-int *sis__take_ints(sis__fields *f, const char *name, int required, size_t *n) {
-    const json_t *list = sis__find_list(f, name, required, n);
-    int *out = (int *)sis__fields_room(f, list, *n, sizeof *out);
-    for (size_t i = 0; out && i < *n && f->code == SIS_OK; i++)
-        out[i] = (int)as_whole(f, name, json_array_get(list, i), INT_MIN, INT_MAX);
-    return out;
-}
-
-size_t *sis__take_counts(sis__fields *f, const char *name, size_t *n) {
-    const json_t *list = sis__find_list(f, name, SIS__OPTIONAL, n);
-    size_t *out = (size_t *)sis__fields_room(f, list, *n, sizeof *out);
-    for (size_t i = 0; out && i < *n && f->code == SIS_OK; i++)
-        out[i] = (size_t)as_whole(f, name, json_array_get(list, i), 1, PTRDIFF_MAX);
-    return out;
-}
-
-const char **sis__take_texts(sis__fields *f, const char *name, size_t *n) {
-    const json_t *list = sis__find_list(f, name, SIS__OPTIONAL, n);
-    sis__strings texts = {0};
-    const char **out = NULL;
-    if (f->held) {
-        out = (const char **)sis__fields_room(f, list, *n, sizeof *out);
-        for (size_t i = 0; out && i < *n; i++)
-            out[i] = as_text(f, name, json_array_get(list, i));
-        return out;
-    }
-    for (size_t i = 0; list && i < *n && f->code == SIS_OK; i++)
-        sis__strings_add(&texts, as_text(f, name, json_array_get(list, i)));
-    if (list && f->code == SIS_OK && !(out = sis__strings_finish(&texts)))
-        f->code = SIS_E_NOMEM;
-    sis__strings_release(&texts);
-    return out;
-}
-
-void sis__fields_pair(sis__fields *f, const char *name, size_t found, const char *other, size_t n) {
-    if (f->code == SIS_OK && found != n)
+/* The list in a field, with room for its entries at *list: NULL if there is none, or no memory. */
+static const json_t *take_list(sis__fields *f, const char *name, void *list, size_t *n, size_t size,
+                               const char *as) {
+    const json_t *v = sis__field_find(f, name, 0);
+    size_t found = v ? json_array_size(v) : 0;
+    if (f->releasing)
+        drop(list);
+    if (v && !json_is_array(v))
+        sis__field_wrong(f, name, "a list", v);
+    else if (v && as && found != *n)
         f->code =
             sis__fail(SIS_E_FORMAT, "field \"%s%s\": expected %zu entries as in \"%s\", found %zu",
-                      f->prefix, name, n, other, found);
+                      f->prefix, name, *n, as, found);
+    if (sis__reading(f) && !as)
+        *n = f->code == SIS_OK ? found : 0;
+    if (!v || f->code != SIS_OK)
+        return NULL;
+    void *room = !size     ? NULL
+                 : f->held ? sis__held_room(f->held, found, size)
+                           : sis__alloc(found, size);
+    if (size && !room) {
+        *n = as ? *n : 0;
+        f->code = SIS_E_NOMEM;
+    }
+    if (size)
+        memcpy(list, &room, sizeof room);
+    return !size || room ? v : NULL;
 }
 
-size_t sis__take_choice(sis__fields *f, const char *name, const char *const *names, size_t n) {
-    const json_t *v = sis__find_field(f, name, SIS__REQUIRED);
-    const char *text = v ? as_text(f, name, v) : "";
-    char excerpt[SIS__EXCERPT_SIZE];
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(names[i], text) == 0)
-            return i;
+/* The list at this place. */
+static void *at(const void *list) {
+    void *p;
+    memcpy(&p, list, sizeof p);
+    return p;
+}
+
+void sis__field_numbers(sis__fields *f, const char *name, void *list, size_t *n, const char *as) {
+    const json_t *found = take_list(f, name, list, n, sizeof(double), as);
+    if (f->out)
+        sis__json_numbers(f->out, name, at(list), *n);
+    for (size_t i = 0; found && i < *n && f->code == SIS_OK; i++)
+        ((double *)at(list))[i] = as_number(f, name, json_array_get(found, i));
+}
+
+void sis__field_ints(sis__fields *f, const char *name, void *list, size_t *n, const char *as) {
+    const json_t *found = take_list(f, name, list, n, sizeof(int), as);
+    if (f->out)
+        sis__json_ints(f->out, name, at(list), *n);
+    for (size_t i = 0; found && i < *n && f->code == SIS_OK; i++)
+        ((int *)at(list))[i] = (int)as_whole(f, name, json_array_get(found, i), INT_MIN, INT_MAX);
+}
+
+void sis__field_counts(sis__fields *f, const char *name, void *list, size_t *n) {
+    const json_t *found = take_list(f, name, list, n, sizeof(size_t), NULL);
+    if (f->out)
+        sis__json_counts(f->out, name, at(list), *n);
+    for (size_t i = 0; found && i < *n && f->code == SIS_OK; i++)
+        ((size_t *)at(list))[i] =
+            (size_t)as_whole(f, name, json_array_get(found, i), 1, PTRDIFF_MAX);
+}
+
+/* The texts of a list and their pointers in one block. */
+static void take_texts(sis__fields *f, const char *name, const json_t *found, void *list) {
+    sis__strings texts = {0};
+    for (size_t i = 0; i < json_array_size(found) && f->code == SIS_OK; i++)
+        sis__strings_add(&texts, as_text(f, name, json_array_get(found, i)));
+    const char **all = f->code == SIS_OK ? sis__strings_finish(&texts) : NULL;
+    if (f->code == SIS_OK && !all)
+        f->code = SIS_E_NOMEM;
+    memcpy(list, &all, sizeof all);
+    sis__strings_release(&texts);
+}
+
+void sis__field_texts(sis__fields *f, const char *name, void *list, size_t *n, const char *as) {
+    const json_t *found = take_list(f, name, list, n, f->held ? sizeof(char *) : 0, as);
+    if (f->out)
+        sis__json_texts(f->out, name, at(list), *n);
+    if (found && !f->held)
+        take_texts(f, name, found, list);
+    for (size_t i = 0; found && f->held && i < *n; i++)
+        ((const char **)at(list))[i] = as_text(f, name, json_array_get(found, i));
+}
+
+/* ---- Structs ------------------------------------------------------------------------------- */
+
+/* Pass over one struct, which is `object` when it is read; `place` is its name in messages. */
+static void pass_item(sis__fields *f, const json_t *object, const char *place, void *item,
+                      sis__pass *pass) {
+    sis__fields inner = *f;
+    inner.object = object;
+    snprintf(inner.prefix, sizeof inner.prefix, "%.40s%.20s.", f->prefix, place);
+    if (f->out)
+        sis__buf_char(f->out, '{');
     if (f->code == SIS_OK)
-        f->code = sis__fail(SIS_E_FORMAT, "field \"%s\": unknown value \"%s\"", name,
-                            sis__cell_excerpt(text, excerpt));
-    return 0;
+        pass(&inner, item);
+    if (f->out)
+        sis__buf_char(f->out, '}');
+    f->code = f->code == SIS_OK ? inner.code : f->code;
+}
+
+void sis__field_object(sis__fields *f, const char *name, void *item, sis__pass *pass) {
+    const json_t *object = sis__field_find(f, name, 0);
+    if (object && !json_is_object(object))
+        sis__field_wrong(f, name, "an object", object);
+    if (f->out)
+        sis__json_name(f->out, name);
+    pass_item(f, object, name, item, pass);
+}
+
+void sis__field_entries(sis__fields *f, const char *name, void *list, size_t *n,
+                        const sis__entry *entry) {
+    const json_t *found = f->releasing ? NULL : take_list(f, name, list, n, entry->size, NULL);
+    if (f->out)
+        sis__json_list(f->out, name);
+    for (size_t i = 0; (f->out || found) && i < *n && f->code == SIS_OK; i++) {
+        const json_t *object = found ? json_array_get(found, i) : NULL;
+        char place[24];
+        snprintf(place, sizeof place, "%.12s[%zu]", name, i % 1000000);
+        if (f->out)
+            sis__buf_str(f->out, entry->lines ? i ? ",\n" : "\n" : i ? "," : "");
+        if (found && !json_is_object(object))
+            sis__field_wrong(f, name, "objects", object);
+        pass_item(f, object, place, (char *)at(list) + i * entry->size, entry->pass);
+    }
+    if (f->out)
+        sis__buf_char(f->out, ']');
+}
+
+/* ---- Findings ------------------------------------------------------------------------------ */
+
+int sis__finding_format(const sis__finding *kind, const void *finding, char **text, size_t *n) {
+    sis__buf b;
+    sis__buf_init(&b);
+    sis__fields f = {.out = &b};
+    sis__buf_char(&b, '{');
+    kind->pass(&f, (void *)(uintptr_t)finding);
+    sis__buf_str(&b, "}\n");
+    return sis__buf_give(&b, text, n);
+}
+
+int sis__finding_parse(const sis__finding *kind, const char *text, size_t n, void *out) {
+    sis__fields f = {.held = SIS_NEW(sis__held, 1), .nulls = 1};
+    memset(out, 0, kind->size);
+    f.code = f.held ? sis__json_read(text, n, kind->what, &f.held->root) : SIS_E_NOMEM;
+    f.object = f.code == SIS_OK ? f.held->root : NULL;
+    if (f.code == SIS_OK && (!json_is_object(f.object) || !json_object_get(f.object, kind->field)))
+        f.code = sis__fail(SIS_E_FORMAT, "not %s: expected the JSON object that %s writes",
+                           kind->what, kind->writer);
+    if (f.code == SIS_OK)
+        kind->pass(&f, out);
+    if (f.code != SIS_OK) {
+        memset(out, 0, kind->size);
+        sis__held_free(f.held);
+        return f.code;
+    }
+    memcpy((char *)out + kind->held, &f.held, sizeof f.held);
+    return SIS_OK;
 }

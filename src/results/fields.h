@@ -1,9 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads fields of JSON objects with type checks. Memory grows only with the text. jansson parses
- * the JSON and checks depth, UTF-8 and number ranges. Errors are sticky: the first wrong field sets
- * message and code, and later calls do nothing. An absent optional field leaves its variable
- * unchanged.
+ * Structs as JSON objects. For each struct one function passes over its fields, and the same calls
+ * write them, read them with type checks, or release them:
+ *
+ *     static void pass_pattern(sis__fields *f, void *item) {
+ *         sis_pattern *p = item;
+ *         sis__field_text(f, "pattern", &p->text, SIS__EMPTY);
+ *         sis__field_count(f, "count", &p->count, 0);
+ *     }
+ *
+ * So writer and reader cannot disagree, and a new field is one line. Writing changes nothing in the
+ * struct: its owner may have it in constant memory.
+ *
+ * Reading: memory grows only with the text. jansson parses the JSON and checks depth, UTF-8 and
+ * number ranges. Errors are sticky: the first wrong field sets message and code, and later calls do
+ * nothing. A number whose field is absent becomes NaN; anything else keeps its value, so zero the
+ * struct first.
  */
 #ifndef SIS_RESULTS_FIELDS_H
 #define SIS_RESULTS_FIELDS_H
@@ -11,7 +23,9 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* The memory that a record points into: the JSON that it was read from, if any, and lists. */
+#include "base/buf.h"
+
+/* The memory that a result points into: the JSON that it was read from, if any, and lists. */
 typedef struct sis__held {
     json_t *root;
     void **rooms; /* (n) */
@@ -24,77 +38,97 @@ void *sis__held_room(sis__held *held, size_t n, size_t size);
 char *sis__held_text(sis__held *held, const char *text);
 void sis__held_free(void *held);
 
-/* A JSON object being read. */
+/* A JSON object that is written or read, or a struct that is released. */
 typedef struct sis__fields {
-    const json_t *object;
-    char prefix[64]; /* prefix of its field names in messages: "", "subsets[3]." */
-    int code;
-    /* owner of texts and lists; NULL: they are copies, which the caller must free() */
+    sis__buf *out;        /* writing: its text so far; else NULL */
+    int releasing;        /* free texts and lists, which were read without `held` */
+    const json_t *object; /* reading; NULL: absent, like all of its fields */
+    char prefix[64];      /* prefix of its field names in messages: "", "subsets[3]." */
+    int code;             /* of reading */
+    /* owner of the texts and lists that are read; NULL: each is a copy of its own */
     sis__held *held;
     int nulls; /* null is NaN where a number is expected */
+    void *ctx; /* of the functions that pass over the fields */
 } sis__fields;
 
-enum { SIS__OPTIONAL, SIS__REQUIRED };
+static inline int sis__reading(const sis__fields *f) {
+    return !f->out && !f->releasing;
+}
 
-/* ---- Opening --------------------------------------------------------------------------------- */
+/* Passes over the fields of a struct. */
+typedef void sis__pass(sis__fields *f, void *item);
+
+/* ---- One field ------------------------------------------------------------------------------- */
+
+enum {
+    SIS__REQUIRED = 1, /* reading: absence is an error */
+    SIS__KNOWN = 2,    /* left out if it is NaN, 0 or false; when read, a count is at least 1 */
+    SIS__EMPTY = 4     /* a text that is absent is "" */
+};
+
+void sis__field_text(sis__fields *f, const char *name, const char **text, int how);
+void sis__field_number(sis__fields *f, const char *name, double *v, int how);
+void sis__field_share(sis__fields *f, const char *name, double *v); /* 0 to 1, or NaN */
+void sis__field_count(sis__fields *f, const char *name, size_t *v, int how);
+void sis__field_flag(sis__fields *f, const char *name, int *v, int how);
+
+/* A position in `names`, which end with NULL, written as that name. */
+void sis__field_choice(sis__fields *f, const char *name, void *v, const char *const *names,
+                       int how);
+
+/* An object as JSON text. */
+void sis__field_json(sis__fields *f, const char *name, const char **text);
+
+/* ---- Lists and structs ----------------------------------------------------------------------- */
+
+/* A list of *n entries at *list; NULL is left out. `as`: the name of an earlier list of *n entries,
+ * which this one must match; NULL: reading sets *n. */
+void sis__field_numbers(sis__fields *f, const char *name, void *list, size_t *n, const char *as);
+void sis__field_ints(sis__fields *f, const char *name, void *list, size_t *n, const char *as);
+void sis__field_counts(sis__fields *f, const char *name, void *list, size_t *n); /* at least 1 */
+void sis__field_texts(sis__fields *f, const char *name, void *list, size_t *n, const char *as);
+
+/* A struct in a list of structs. */
+typedef struct sis__entry {
+    size_t size;
+    sis__pass *pass;
+    int lines; /* each is written on a line of its own */
+} sis__entry;
+
+/* A list of *n structs at *list; an empty list is written even if it is NULL. */
+void sis__field_entries(sis__fields *f, const char *name, void *list, size_t *n,
+                        const sis__entry *entry);
+
+/* A struct as an object. If the object is absent, all of its fields are. */
+void sis__field_object(sis__fields *f, const char *name, void *item, sis__pass *pass);
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+/* The field's value; NULL if it is absent or after an error, and always unless reading. */
+const json_t *sis__field_find(sis__fields *f, const char *name, int required);
+
+/* Is the field of an optional struct there? Unless reading: `known`. */
+int sis__field_there(sis__fields *f, const char *name, int known);
+
+void sis__field_wrong(sis__fields *f, const char *name, const char *expected, const json_t *found);
 
 /* Parse the object in n bytes of text; call json_decref(*root) in any case. `what` is the expected
  * kind, such as "record". */
 int sis__json_read(const char *text, size_t n, const char *what, json_t **root);
 
-/* Open a result that was written by a command and is recognized by one of its fields. *held owns
- * all data read, until sis__held_free(). */
-void sis__finding_open(sis__fields *f, const char *text, size_t n, const char *what,
-                       const char *writer, const char *field);
+/* ---- Findings: what cluster, compare and evaluate write -------------------------------------- */
 
-/* End a _parse function: the result keeps *held, or an error frees it. */
-int sis__finding_close(sis__fields *f, void **held);
+typedef struct sis__finding {
+    const char *what, *writer; /* for messages: "clusters", "sis cluster" */
+    const char *field;         /* a field by which it is recognized */
+    size_t size, held;         /* of the struct; offset of its `void *held` */
+    sis__pass *pass;
+} sis__finding;
 
-/* ---- One field ------------------------------------------------------------------------------- */
+/* One JSON object and a newline. */
+int sis__finding_format(const sis__finding *kind, const void *finding, char **text, size_t *n);
 
-void sis__fields_wrong(sis__fields *f, const char *name, const char *expected, const json_t *found);
-
-/* The field's value; NULL if it is absent or after an error. */
-const json_t *sis__find_field(sis__fields *f, const char *name, int required);
-
-void sis__take_number(sis__fields *f, const char *name, int required, double *out);
-void sis__take_count(sis__fields *f, const char *name, int required, size_t *out);
-void sis__take_some(sis__fields *f, const char *name, size_t *out); /* at least one */
-void sis__take_flag(sis__fields *f, const char *name, int *out);
-char *sis__take_text(sis__fields *f, const char *name, int required); /* NULL if absent */
-
-/* The text, or a default if it is absent. Only for results, which own it. */
-const char *sis__take_text_or(sis__fields *f, const char *name, const char *other);
-
-/* A share from 0 to 1, or NaN. */
-void sis__take_share(sis__fields *f, const char *name, double *out);
-
-/* Index of the field's text among n names. */
-size_t sis__take_choice(sis__fields *f, const char *name, const char *const *names, size_t n);
-
-/* ---- Nested objects -------------------------------------------------------------------------- */
-
-/* The object in a field (empty if absent), and entry i of the list in a field. Call sis__leave() to
- * pass the error code back. */
-sis__fields sis__enter(sis__fields *f, const char *name, int required);
-sis__fields sis__enter_item(sis__fields *f, const char *name, const json_t *list, size_t i);
-void sis__leave(sis__fields *f, const sis__fields *inner);
-
-/* ---- Lists ----------------------------------------------------------------------------------- */
-
-/* A list of *n entries, or NULL like sis__find_field(). */
-const json_t *sis__find_list(sis__fields *f, const char *name, int required, size_t *n);
-
-/* Memory for the n entries of a list, zeroed if `held` owns it; NULL if there is no list or no
- * memory. */
-void *sis__fields_room(sis__fields *f, const json_t *list, size_t n, size_t size);
-
-double *sis__take_numbers(sis__fields *f, const char *name, size_t *n);
-int *sis__take_ints(sis__fields *f, const char *name, int required, size_t *n);
-size_t *sis__take_counts(sis__fields *f, const char *name, size_t *n);
-const char **sis__take_texts(sis__fields *f, const char *name, size_t *n);
-
-/* The list in `name` has `found` entries; it must have as many as `other`. */
-void sis__fields_pair(sis__fields *f, const char *name, size_t found, const char *other, size_t n);
+/* *out is zeroed after an error; otherwise its `held` owns all data, until sis__held_free(). */
+int sis__finding_parse(const sis__finding *kind, const char *text, size_t n, void *out);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Records: validation, writing, parsing and freeing. results.h defines the fields and their order.
+ * Records: validation, and the fields in their order (results.h), which one set of functions writes,
+ * reads and releases (fields.h).
  * A record is validated when it is written or read: features exist, lists have matching lengths,
  * numbers are finite. Other code may then use its contents as indices. Parsing takes memory
  * proportional to the text, and validation that of one list of features, regardless of n_features.
@@ -136,7 +137,8 @@ static int check_guarantee(const sis_record *r, int code) {
             return result;
     }
     if (g && g->bounds && g->n_bounds != r->collection.n_subsets)
-        return check_count(code, "guarantee.bounds", g->n_bounds, r->collection.n_subsets, "subset");
+        return check_count(code, "guarantee.bounds", g->n_bounds, r->collection.n_subsets,
+                           "subset");
     if (!g || g->kind != SIS_GUARANTEE_CHANCE)
         return SIS_OK;
     if (g->n_shares != r->collection.n_subsets)
@@ -260,8 +262,7 @@ static int check_object(const char *name, const char *text, int code) {
     if (!text)
         return SIS_OK;
     int result = sis__json_read(text, strlen(text), "an object", &root);
-    if (result == SIS_E_FORMAT || (result == SIS_OK && !json_is_object(root)) ||
-        strchr(text, '\n'))
+    if (result == SIS_E_FORMAT || (result == SIS_OK && !json_is_object(root)) || strchr(text, '\n'))
         result = sis__fail(code, "field \"%s\": expected a JSON object on one line", name);
     json_decref(root);
     return result;
@@ -292,182 +293,251 @@ static int check_record(const sis_record *r, int code) {
     return result;
 }
 
-/* ---- Writing --------------------------------------------------------------------------------- */
+/* ---- Fields: the question -------------------------------------------------------------------- */
+
+/* The context of the functions below. */
+typedef struct {
+    const sis_record *record;
+    int with_trace;
+} passing;
+
+static void pass_share(sis__fields *f, void *item) {
+    sis_kept *share = item;
+    sis__field_count(f, "draws", &share->draws, SIS__REQUIRED);
+    sis__field_count(f, "kept", &share->kept, SIS__REQUIRED);
+    sis__field_share(f, "low", &share->low);
+    sis__field_share(f, "high", &share->high);
+}
+
+static void pass_shares(sis__fields *f, sis_guarantee *g) {
+    static const sis__entry share = {sizeof(sis_kept), pass_share, 0};
+    size_t seed = (size_t)g->seed;
+    sis__field_share(f, "share", &g->share);
+    sis__field_share(f, "confidence", &g->confidence);
+    sis__field_count(f, "seed", &seed, 0);
+    if (sis__reading(f))
+        g->seed = seed;
+    sis__field_find(f, "subsets", SIS__REQUIRED);
+    sis__field_entries(f, "subsets", &g->shares, &g->n_shares, &share);
+}
+
+#define NAME(code, text) text,
+static void pass_guarantee(sis__fields *f, void *item) {
+    static const char *const kinds[] = {SIS_GUARANTEES(NAME) NULL};
+    sis_record *r = item;
+    sis_guarantee *g = (sis_guarantee *)(uintptr_t)r->guarantee;
+    sis__field_choice(f, "kind", &g->kind, kinds, SIS__REQUIRED);
+    if (!f->out || g->kind == SIS_GUARANTEE_ALL)
+        sis__field_flag(f, "proved", &g->proved, 0);
+    sis__field_flag(f, "minimal", &g->minimal, 0);
+    sis__field_flag(f, "smallest", &g->smallest, SIS__KNOWN);
+    sis__field_flag(f, "nearest", &g->nearest, SIS__KNOWN);
+    sis__field_flag(f, "cheapest", &g->cheapest, SIS__KNOWN);
+    sis__field_ints(f, "fixed", &g->fixed, &g->n_fixed, NULL);
+    f->nulls = 1;
+    sis__field_numbers(f, "bounds", &g->bounds, &g->n_bounds, NULL);
+    f->nulls = 0;
+    sis__field_text(f, "domain", &r->question.domain, 0);
+    if (g->kind == SIS_GUARANTEE_CHANCE)
+        pass_shares(f, g);
+}
+
+static void pass_question(sis__fields *f, sis_record *r) {
+    static const char *const directions[] = {">=", "<=", NULL};
+    sis_question *q = &r->question;
+    sis__field_text(f, "id", &r->id, SIS__REQUIRED);
+    sis__field_text(f, "model", &r->model, SIS__REQUIRED);
+    sis__field_text(f, "method", &q->method, SIS__REQUIRED);
+    sis__field_text(f, "constraint", &q->constraint, 0);
+    int guaranteed = sis__field_there(f, "guarantee", r->guarantee != NULL);
+    if (guaranteed && sis__reading(f) && !(r->guarantee = SIS_NEW(sis_guarantee, 1)))
+        f->code = SIS_E_NOMEM;
+    else if (guaranteed)
+        sis__field_object(f, "guarantee", r, pass_guarantee);
+    sis__field_text(f, "keep", &q->keep, 0);
+    sis__field_count(f, "target", &q->target, SIS__REQUIRED);
+    sis__field_count(f, "n_outputs", &q->n_outputs, SIS__KNOWN);
+    sis__field_text(f, "target_label", &q->target_label, 0);
+    sis__field_choice(f, "direction", &q->below, directions, SIS__REQUIRED);
+    sis__field_number(f, "threshold", &q->threshold, SIS__REQUIRED);
+}
+
+/* ---- Fields: the collection ------------------------------------------------------------------ */
 
 /* For prompts; the bound has none. */
 static int has_without(const sis_record *r, const sis_subset *s) {
-    return r->prompted && strcmp(r->question.method, "contrast") != 0 &&
-           s != &r->collection.bound && !isnan(s->without);
+    return r->prompted && strcmp(r->question.method, "contrast") != 0 && s != &r->collection.bound;
 }
 
-static void put_subset(sis__buf *b, const sis_record *r, const sis_subset *s, int with_trace) {
-    sis__buf_char(b, '{');
-    sis__json_ints(b, "features", s->features, s->n);
-    sis__json_number(b, "score", s->score);
-    if (has_without(r, s))
-        sis__json_number(b, "without", s->without);
-    if (r->question.constraint)
-        sis__json_flag(b, "sufficient",
+static void pass_subset(sis__fields *f, void *item) {
+    sis_subset *s = item;
+    const passing *p = f->ctx;
+    const sis_record *r = p->record;
+    sis__field_find(f, "features", SIS__REQUIRED);
+    sis__field_ints(f, "features", &s->features, &s->n, NULL);
+    sis__field_number(f, "score", &s->score, SIS__REQUIRED);
+    if (!f->out || has_without(r, s))
+        sis__field_number(f, "without", &s->without, SIS__KNOWN);
+    if (f->out && r->question.constraint)
+        sis__json_flag(f->out, "sufficient",
                        sis_decided(s->score, r->question.threshold, r->question.below));
-    if (with_trace && s->trace.n > 0) {
-        if (!isnan(s->trace.start))
-            sis__json_number(b, "start", s->trace.start);
-        sis__json_ints(b, "order", s->trace.order, s->trace.n);
-        sis__json_numbers(b, "trace", s->trace.scores, s->trace.n);
-    }
-    sis__buf_char(b, '}');
-}
-
-static void put_shares(sis__buf *b, const sis_guarantee *g) {
-    sis__json_number(b, "share", g->share);
-    sis__json_number(b, "confidence", g->confidence);
-    sis__json_count(b, "seed", (size_t)g->seed);
-    sis__json_list(b, "subsets");
-    for (size_t k = 0; k < g->n_shares; k++) {
-        sis__json_comma(b, k);
-        sis__buf_char(b, '{');
-        sis__json_count(b, "draws", g->shares[k].draws);
-        sis__json_count(b, "kept", g->shares[k].kept);
-        sis__json_number(b, "low", g->shares[k].low);
-        sis__json_number(b, "high", g->shares[k].high);
-        sis__buf_char(b, '}');
-    }
-    sis__buf_char(b, ']');
-}
-
-static void put_guarantee(sis__buf *b, const sis_record *r) {
-    const sis_guarantee *g = r->guarantee;
-    sis__json_name(b, "guarantee");
-    sis__buf_char(b, '{');
-    sis__json_text(b, "kind", sis_guarantee_name(g->kind));
-    if (g->kind == SIS_GUARANTEE_ALL)
-        sis__json_flag(b, "proved", g->proved);
-    sis__json_flag(b, "minimal", g->minimal);
-    if (g->smallest)
-        sis__json_flag(b, "smallest", 1);
-    if (g->nearest)
-        sis__json_flag(b, "nearest", 1);
-    if (g->cheapest)
-        sis__json_flag(b, "cheapest", 1);
-    sis__json_ints(b, "fixed", g->fixed, g->n_fixed);
-    sis__json_numbers(b, "bounds", g->bounds, g->n_bounds);
-    sis__json_text(b, "domain", r->question.domain);
-    if (g->kind == SIS_GUARANTEE_CHANCE)
-        put_shares(b, g);
-    sis__buf_char(b, '}');
-}
-
-static void put_decision(sis__buf *b, const sis_record *r) {
-    sis__json_count(b, "sis", FORMAT);
-    sis__json_text(b, "id", r->id);
-    sis__json_text(b, "model", r->model);
-    sis__json_text(b, "method", r->question.method);
-    sis__json_text(b, "constraint", r->question.constraint);
-    if (r->guarantee)
-        put_guarantee(b, r);
-    sis__json_text(b, "keep", r->question.keep);
-    sis__json_count(b, "target", r->question.target);
-    if (r->question.n_outputs)
-        sis__json_count(b, "n_outputs", r->question.n_outputs);
-    sis__json_text(b, "target_label", r->question.target_label);
-    sis__json_text(b, "direction", r->question.below ? "<=" : ">=");
-    sis__json_number(b, "threshold", r->question.threshold);
-}
-
-static void put_attributions(sis__buf *b, const sis_record *r) {
-    sis__json_numbers(b, "attributions", r->attributions, r->n_attributions);
-    if (!r->completeness)
+    if (f->out && (s->trace.n == 0 || !(p->with_trace || s == &r->collection.bound)))
         return;
-    double sum = r->completeness[0], difference = r->completeness[1];
-    sis__json_name(b, "completeness");
-    sis__buf_char(b, '{');
-    sis__json_number(b, "sum", sum);
-    sis__json_number(b, "difference", difference);
-    sis__json_number(b, "error", fabs(sum - difference) / fabs(difference));
-    sis__buf_char(b, '}');
+    sis__field_number(f, "start", &s->trace.start, SIS__KNOWN);
+    sis__field_ints(f, "order", &s->trace.order, &s->trace.n, NULL);
+    sis__field_find(f, "trace", s->trace.n > 0);
+    sis__field_numbers(f, "trace", &s->trace.scores, &s->trace.n, "order");
 }
 
-static void put_collection(sis__buf *b, const sis_record *r, int with_trace) {
-    const sis_collection *c = &r->collection;
-    sis__json_number(b, "score", c->score);
-    sis__json_number(b, "masked_score", c->masked_score);
-    sis__json_text(b, "status", sis_status_name(c->status));
-    sis__json_text(b, "message", c->message);
-    sis__json_count(b, "n_features", c->n_features);
-    sis__json_list(b, "subsets");
-    for (size_t k = 0; k < c->n_subsets; k++) {
-        sis__json_comma(b, k);
-        put_subset(b, r, &c->subsets[k], with_trace);
-    }
-    sis__buf_char(b, ']');
-    if (c->bound.n) {
-        sis__json_name(b, "bound");
-        put_subset(b, r, &c->bound, 1);
-    }
+static void pass_subsets(sis__fields *f, sis_collection *c) {
+    static const sis__entry subset = {sizeof(sis_subset), pass_subset, 0};
+    sis__field_find(f, "subsets", SIS__REQUIRED);
+    sis__field_entries(f, "subsets", &c->subsets, &c->n_subsets, &subset);
+    if (sis__reading(f) && c->n_subsets > 0 && isnan(c->subsets[0].trace.start))
+        c->subsets[0].trace.start = c->score;
+    if (sis__field_there(f, "bound", c->bound.n > 0))
+        sis__field_object(f, "bound", &c->bound, pass_subset);
+    if (sis__reading(f))
+        c->rest_score = c->score; /* without subsets, the rest is the whole input */
     if (c->n_subsets > 0)
-        sis__json_number(b, "rest_score", c->rest_score);
-    put_attributions(b, r);
-    sis__json_flag(b, "verified", c->verified);
-    sis__json_flag(b, "complete", c->complete);
-    sis__json_count(b, "evaluations", c->evaluations);
-    sis__json_number(b, "seconds", c->seconds < 1e9 ? round(c->seconds * 1e6) / 1e6 : c->seconds);
+        sis__field_number(f, "rest_score", &c->rest_score, SIS__REQUIRED);
 }
 
-static void put_object(sis__buf *b, const char *name, const char *text) {
-    if (!text)
+static void pass_completeness(sis__fields *f, void *item) {
+    double *pair = item;
+    sis__field_number(f, "sum", &pair[0], SIS__REQUIRED);
+    sis__field_number(f, "difference", &pair[1], SIS__REQUIRED);
+    if (f->out)
+        sis__json_number(f->out, "error", fabs(pair[0] - pair[1]) / fabs(pair[1]));
+}
+
+static void pass_attributions(sis__fields *f, sis_record *r) {
+    sis__field_numbers(f, "attributions", &r->attributions, &r->n_attributions, NULL);
+    if (!sis__field_there(f, "completeness", r->completeness != NULL))
         return;
-    sis__json_name(b, name);
-    sis__buf_str(b, text);
+    if (sis__reading(f) && !(r->completeness = SIS_NEW(double, 2)))
+        f->code = SIS_E_NOMEM;
+    else
+        sis__field_object(f, "completeness", (double *)(uintptr_t)r->completeness,
+                          pass_completeness);
 }
 
-static void put_drawing(sis__buf *b, const sis_record *r) {
-    sis__json_text(b, "kind", r->drawing.kind);
-    sis__json_counts(b, "shape", r->drawing.shape, r->drawing.rank);
-    sis__json_numbers(b, "values", r->drawing.values, r->drawing.n_values);
-    if (r->guarantee) {
-        sis__json_numbers(b, "examples", r->guarantee->examples,
-                          r->guarantee->n_examples * r->drawing.n_values);
-        sis__json_numbers(b, "distances", r->guarantee->distances, r->guarantee->n_examples);
+static void pass_collection(sis__fields *f, sis_record *r) {
+    static const char *const statuses[] = {SIS_STATUSES(NAME) NULL};
+    sis_collection *c = &r->collection;
+    double seconds = c->seconds < 1e9 ? round(c->seconds * 1e6) / 1e6 : c->seconds;
+    const char *failed = json_string_value(json_object_get(f->object, "status"));
+    f->nulls = failed && strcmp(failed, "error") == 0;
+    sis__field_number(f, "score", &c->score, SIS__REQUIRED);
+    sis__field_number(f, "masked_score", &c->masked_score, SIS__REQUIRED);
+    f->nulls = 0;
+    sis__field_choice(f, "status", &c->status, statuses, SIS__REQUIRED);
+    sis__field_text(f, "message", (const char **)&c->message, 0);
+    sis__field_count(f, "n_features", &c->n_features, SIS__REQUIRED);
+    pass_subsets(f, c);
+    pass_attributions(f, r);
+    sis__field_flag(f, "verified", &c->verified, 0);
+    sis__field_flag(f, "complete", &c->complete, 0);
+    sis__field_count(f, "evaluations", &c->evaluations, 0);
+    sis__field_number(f, "seconds", &seconds, 0);
+    if (sis__reading(f))
+        c->seconds = isnan(seconds) ? 0 : seconds;
+}
+#undef NAME
+
+/* ---- Fields: the drawing --------------------------------------------------------------------- */
+
+/* The inputs that show a contrast, one for each subset, concatenated. */
+static void pass_examples(sis__fields *f, sis_record *r) {
+    sis_guarantee *g = (sis_guarantee *)(uintptr_t)r->guarantee;
+    size_t n = g ? g->n_examples * r->drawing.n_values : 0;
+    double *examples = g ? g->examples : NULL;
+    sis__field_numbers(f, "examples", &examples, &n, NULL);
+    if (sis__reading(f) && examples) {
+        if (!g || !r->drawing.values || n != r->collection.n_subsets * r->drawing.n_values) {
+            free(examples);
+            sis__field_wrong(f, "examples", "the values of an input for each subset of a proof",
+                             json_object_get(f->object, "examples"));
+            return;
+        }
+        g->examples = examples;
+        g->n_examples = r->collection.n_subsets;
     }
-    sis__json_numbers(b, "mask", r->drawing.mask, r->drawing.n_values);
-    sis__json_text(b, "masking", r->drawing.masking);
-    sis__json_texts(b, "names", r->drawing.names, r->drawing.n_names);
-    sis__json_texts(b, "value_names", r->drawing.value_names, r->drawing.n_values);
-    sis__json_ints(b, "feature_map", r->drawing.feature_map, r->drawing.n_values);
-    sis__json_text(b, "label", r->drawing.label);
-    put_object(b, "columns", r->drawing.columns);
-    sis__json_texts(b, "words", r->drawing.words, r->drawing.n_words);
-    sis__json_text(b, "unit", r->drawing.unit);
-    sis__json_text(b, "text", r->drawing.text);
-    sis__json_ints(b, "spans", r->drawing.spans, r->drawing.n_spans);
-    sis__json_text(b, "sequence", r->drawing.sequence);
-    if (r->drawing.full_length)
-        sis__json_count(b, "full_length", r->drawing.full_length);
-    sis__json_ints(b, "human", r->drawing.human, r->drawing.n_human);
+    if (examples)
+        sis__field_numbers(f, "distances", &g->distances, &g->n_examples, "subsets");
 }
 
-static void put_prompted(sis__buf *b, const sis_prompted *p) {
-    if (!p)
+static void pass_drawing(sis__fields *f, sis_record *r) {
+    sis_drawing *d = &r->drawing;
+    sis__field_text(f, "kind", &d->kind, 0);
+    sis__field_counts(f, "shape", &d->shape, &d->rank);
+    f->nulls = 1; /* NaN for missing values */
+    sis__field_numbers(f, "values", &d->values, &d->n_values, NULL);
+    if (!f->releasing)
+        pass_examples(f, r);
+    sis__field_numbers(f, "mask", &d->mask, &d->n_values, "values");
+    f->nulls = 0;
+    sis__field_text(f, "masking", &d->masking, 0);
+    sis__field_texts(f, "names", &d->names, &d->n_names, NULL);
+    sis__field_texts(f, "value_names", &d->value_names, &d->n_values, "values");
+    sis__field_ints(f, "feature_map", &d->feature_map, &d->n_values, "values");
+    sis__field_text(f, "label", &d->label, 0);
+    sis__field_json(f, "columns", &d->columns);
+    sis__field_texts(f, "words", &d->words, &d->n_words, NULL);
+    sis__field_text(f, "unit", &d->unit, 0);
+    sis__field_text(f, "text", &d->text, 0);
+    sis__field_ints(f, "spans", &d->spans, &d->n_spans, NULL);
+    sis__field_text(f, "sequence", &d->sequence, 0);
+    sis__field_count(f, "full_length", &d->full_length, SIS__KNOWN);
+    sis__field_ints(f, "human", &d->human, &d->n_human, NULL);
+}
+
+static void pass_prompted(sis__fields *f, sis_record *r) {
+    if (!sis__field_there(f, "answer", r->prompted != NULL))
         return;
-    sis__json_text(b, "before", p->before);
-    sis__json_text(b, "after", p->after);
-    sis__json_text(b, "answer", p->answer ? p->answer : "");
-    sis__json_flag(b, "own_answer", p->own);
-    sis__json_flag(b, "bounded", p->bounded);
-    sis__json_number(b, "noise", p->noise);
-    sis__json_count(b, "requests", p->requests);
-    sis__json_count(b, "prompt_tokens", p->prompt_tokens);
-    sis__json_count(b, "completion_tokens", p->completion_tokens);
+    if (sis__reading(f) && !(r->prompted = SIS_NEW(sis_prompted, 1))) {
+        f->code = SIS_E_NOMEM;
+        return;
+    }
+    sis_prompted *p = (sis_prompted *)(uintptr_t)r->prompted;
+    const char *answer = f->out && !p->answer ? "" : p->answer;
+    double noise = p->noise;
+    sis__field_text(f, "before", &p->before, 0);
+    sis__field_text(f, "after", &p->after, 0);
+    sis__field_text(f, "answer", &answer, 0);
+    sis__field_flag(f, "own_answer", &p->own, 0);
+    sis__field_flag(f, "bounded", &p->bounded, 0);
+    sis__field_number(f, "noise", &noise, 0);
+    sis__field_count(f, "requests", &p->requests, 0);
+    sis__field_count(f, "prompt_tokens", &p->prompt_tokens, 0);
+    sis__field_count(f, "completion_tokens", &p->completion_tokens, 0);
+    if (sis__reading(f)) {
+        p->answer = answer;
+        p->noise = isnan(noise) ? 0 : noise;
+    }
 }
 
-/* Write the number of the example in its data set, unless it equals the id. */
-static void put_origin(sis__buf *b, const sis_record *r) {
+/* The number of the example in its data set is left out if it equals the id. */
+static void pass_origin(sis__fields *f, sis_record *r) {
     char number[24];
     snprintf(number, sizeof number, "%zu", r->row);
-    if (r->has_row && strcmp(number, r->id) != 0)
-        sis__json_count(b, "row", r->row);
-    put_object(b, "provenance", r->provenance);
+    int there = sis__field_there(f, "row", r->has_row && strcmp(number, r->id) != 0);
+    if (sis__reading(f))
+        r->has_row = there;
+    if (there)
+        sis__field_count(f, "row", &r->row, 0);
+    sis__field_json(f, "provenance", &r->provenance);
 }
+
+static void pass_record(sis__fields *f, sis_record *r) {
+    pass_question(f, r);
+    pass_collection(f, r);
+    pass_drawing(f, r);
+    pass_prompted(f, r);
+    pass_origin(f, r);
+}
+
+/* ---- Writing and reading --------------------------------------------------------------------- */
 
 int sis_record_format(const sis_record *record, int with_trace, char **line, size_t *n) {
     *line = NULL;
@@ -477,17 +547,13 @@ int sis_record_format(const sis_record *record, int with_trace, char **line, siz
         return code;
     sis__buf b;
     sis__buf_init(&b);
+    sis__fields f = {.out = &b, .ctx = &(passing){record, with_trace}};
     sis__buf_char(&b, '{');
-    put_decision(&b, record);
-    put_collection(&b, record, with_trace);
-    put_drawing(&b, record);
-    put_prompted(&b, record->prompted);
-    put_origin(&b, record);
+    sis__json_count(&b, "sis", FORMAT);
+    pass_record(&f, (sis_record *)(uintptr_t)record);
     sis__buf_str(&b, "}\n");
     return sis__buf_give(&b, line, n);
 }
-
-/* ---- Reading --------------------------------------------------------------------------------- */
 
 /* Give the fields of a version 1 record the names of version 2. */
 static int upgrade_version_1(json_t *record) {
@@ -506,7 +572,7 @@ static int upgrade_version_1(json_t *record) {
 
 static void take_version(sis__fields *f, json_t *record) {
     size_t version = FORMAT;
-    sis__take_count(f, "sis", SIS__REQUIRED, &version);
+    sis__field_count(f, "sis", &version, SIS__REQUIRED);
     if (f->code != SIS_OK)
         return;
     if (version == 1)
@@ -517,149 +583,6 @@ static void take_version(sis__fields *f, json_t *record) {
                             version, FORMAT);
 }
 
-static void take_shares(sis__fields *f, sis_guarantee *g) {
-    size_t n, seed = 0;
-    sis__take_share(f, "share", &g->share);
-    sis__take_share(f, "confidence", &g->confidence);
-    sis__take_count(f, "seed", SIS__OPTIONAL, &seed);
-    g->seed = seed;
-    const json_t *list = sis__find_list(f, "subsets", SIS__REQUIRED, &n);
-    if (f->code != SIS_OK || n == 0)
-        return;
-    g->shares = SIS_NEW(sis_kept, n);
-    f->code = g->shares ? SIS_OK : SIS_E_NOMEM;
-    g->n_shares = g->shares ? n : 0;
-    for (size_t k = 0; k < g->n_shares && f->code == SIS_OK; k++) {
-        sis__fields one = sis__enter_item(f, "subsets", list, k);
-        sis__take_count(&one, "draws", SIS__REQUIRED, &g->shares[k].draws);
-        sis__take_count(&one, "kept", SIS__REQUIRED, &g->shares[k].kept);
-        sis__take_share(&one, "low", &g->shares[k].low);
-        sis__take_share(&one, "high", &g->shares[k].high);
-        sis__leave(f, &one);
-    }
-}
-
-static void take_guarantee(sis__fields *f, sis_record *r) {
-    static const char *const kinds[] = {
-#define KIND_NAME(code, text) [SIS_GUARANTEE_##code] = text,
-        SIS_GUARANTEES(KIND_NAME)
-#undef KIND_NAME
-    };
-    if (!sis__find_field(f, "guarantee", SIS__OPTIONAL))
-        return;
-    sis_guarantee *g = SIS_NEW(sis_guarantee, 1);
-    r->guarantee = g;
-    sis__fields inner = sis__enter(f, "guarantee", SIS__REQUIRED);
-    if (!g)
-        inner.code = SIS_E_NOMEM;
-    if (inner.code == SIS_OK) {
-        g->kind = (sis_guarantee_kind)sis__take_choice(&inner, "kind", kinds,
-                                                       sizeof kinds / sizeof *kinds);
-        sis__take_flag(&inner, "proved", &g->proved);
-        sis__take_flag(&inner, "minimal", &g->minimal);
-        sis__take_flag(&inner, "smallest", &g->smallest);
-        sis__take_flag(&inner, "nearest", &g->nearest);
-        sis__take_flag(&inner, "cheapest", &g->cheapest);
-        g->fixed = sis__take_ints(&inner, "fixed", SIS__OPTIONAL, &g->n_fixed);
-        inner.nulls = 1;
-        g->bounds = sis__take_numbers(&inner, "bounds", &g->n_bounds);
-        inner.nulls = 0;
-        r->question.domain = sis__take_text(&inner, "domain", SIS__OPTIONAL);
-        if (g->kind == SIS_GUARANTEE_CHANCE)
-            take_shares(&inner, g);
-    }
-    sis__leave(f, &inner);
-}
-
-static void take_decision(sis__fields *f, sis_record *r) {
-    static const char *const directions[] = {">=", "<="};
-    r->id = sis__take_text(f, "id", SIS__REQUIRED);
-    r->model = sis__take_text(f, "model", SIS__REQUIRED);
-    r->question.method = sis__take_text(f, "method", SIS__REQUIRED);
-    r->question.constraint = sis__take_text(f, "constraint", SIS__OPTIONAL);
-    take_guarantee(f, r);
-    r->question.keep = sis__take_text(f, "keep", SIS__OPTIONAL);
-    sis__take_count(f, "target", SIS__REQUIRED, &r->question.target);
-    sis__take_some(f, "n_outputs", &r->question.n_outputs);
-    r->question.target_label = sis__take_text(f, "target_label", SIS__OPTIONAL);
-    r->question.below = (int)sis__take_choice(f, "direction", directions, 2);
-    sis__take_number(f, "threshold", SIS__REQUIRED, &r->question.threshold);
-}
-
-/* A score that is null if the model failed. */
-static void take_score(sis__fields *f, const char *name, sis_status status, double *out) {
-    *out = NAN;
-    if (status != SIS_STATUS_ERROR || !json_is_null(json_object_get(f->object, name)))
-        sis__take_number(f, name, SIS__REQUIRED, out);
-}
-
-static void take_subset(sis__fields *f, sis_subset *s) {
-    size_t scores;
-    s->features = sis__take_ints(f, "features", SIS__REQUIRED, &s->n);
-    sis__take_number(f, "score", SIS__REQUIRED, &s->score);
-    s->trace.start = s->without = NAN;
-    sis__take_number(f, "without", SIS__OPTIONAL, &s->without);
-    sis__take_number(f, "start", SIS__OPTIONAL, &s->trace.start);
-    s->trace.order = sis__take_ints(f, "order", SIS__OPTIONAL, &s->trace.n);
-    s->trace.scores = sis__take_numbers(f, "trace", &scores);
-    sis__fields_pair(f, "trace", scores, "order", s->trace.n);
-}
-
-static void take_subsets(sis__fields *f, sis_collection *c) {
-    size_t n;
-    const json_t *list = sis__find_list(f, "subsets", SIS__REQUIRED, &n);
-    if (n == 0 || f->code != SIS_OK)
-        return;
-    if (!(c->subsets = SIS_NEW(sis_subset, n))) {
-        f->code = SIS_E_NOMEM;
-        return;
-    }
-    c->n_subsets = n;
-    for (size_t k = 0; k < n && f->code == SIS_OK; k++) {
-        sis__fields subset = {.object = json_array_get(list, k)};
-        snprintf(subset.prefix, sizeof subset.prefix, "subsets[%zu].", k);
-        if (json_is_object(subset.object))
-            take_subset(&subset, &c->subsets[k]);
-        else
-            sis__fields_wrong(&subset, "features", "an object around it", subset.object);
-        f->code = subset.code;
-    }
-    if (isnan(c->subsets[0].trace.start))
-        c->subsets[0].trace.start = c->score;
-}
-
-static void take_bound(sis__fields *f, sis_collection *c) {
-    if (!sis__find_field(f, "bound", SIS__OPTIONAL))
-        return;
-    sis__fields inner = sis__enter(f, "bound", SIS__REQUIRED);
-    if (inner.code == SIS_OK)
-        take_subset(&inner, &c->bound);
-    sis__leave(f, &inner);
-}
-
-static void take_collection(sis__fields *f, sis_collection *c) {
-    static const char *const statuses[] = {
-#define STATUS_NAME(code, text) [SIS_STATUS_##code] = text,
-        SIS_STATUSES(STATUS_NAME)
-#undef STATUS_NAME
-    };
-    c->status =
-        (sis_status)sis__take_choice(f, "status", statuses, sizeof statuses / sizeof *statuses);
-    c->message = sis__take_text(f, "message", SIS__OPTIONAL);
-    take_score(f, "score", c->status, &c->score);
-    take_score(f, "masked_score", c->status, &c->masked_score);
-    sis__take_count(f, "n_features", SIS__REQUIRED, &c->n_features);
-    take_subsets(f, c);
-    take_bound(f, c);
-    c->rest_score = c->score; /* without subsets, the rest is the whole input */
-    if (c->n_subsets > 0)
-        sis__take_number(f, "rest_score", SIS__REQUIRED, &c->rest_score);
-    sis__take_flag(f, "verified", &c->verified);
-    sis__take_flag(f, "complete", &c->complete);
-    sis__take_count(f, "evaluations", SIS__OPTIONAL, &c->evaluations);
-    sis__take_number(f, "seconds", SIS__OPTIONAL, &c->seconds);
-}
-
 /* The claims of the method about its subsets. */
 static sis_claim claim_of(const sis_record *r) {
     if (!r->question.constraint || strcmp(r->question.method, "gradient") == 0)
@@ -668,128 +591,18 @@ static sis_claim claim_of(const sis_record *r) {
                                                              : SIS_CLAIM_NOTHING;
 }
 
-static void take_attributions(sis__fields *f, sis_record *r) {
-    r->attributions = sis__take_numbers(f, "attributions", &r->n_attributions);
-    const json_t *v = sis__find_field(f, "completeness", SIS__OPTIONAL);
-    double *pair = v ? SIS_NEW(double, 2) : NULL;
-    if (!v)
-        return;
-    if (!pair)
-        f->code = SIS_E_NOMEM;
-    else if (!json_is_object(v))
-        sis__fields_wrong(f, "completeness", "an object", v);
-    r->completeness = pair;
-    sis__fields inner = {.object = v, .prefix = "completeness.", .code = f->code};
-    if (f->code == SIS_OK) {
-        sis__take_number(&inner, "sum", SIS__REQUIRED, &pair[0]);
-        sis__take_number(&inner, "difference", SIS__REQUIRED, &pair[1]);
-    }
-    f->code = inner.code;
-}
-
-/* Read the counterexamples, one for each subset, concatenated. */
-static void take_examples(sis__fields *f, sis_record *r) {
-    size_t n;
-    double *examples = sis__take_numbers(f, "examples", &n);
-    sis_guarantee *g = (sis_guarantee *)(uintptr_t)r->guarantee;
-    if (!examples)
-        return;
-    if (!g || !r->drawing.values || n != r->collection.n_subsets * r->drawing.n_values) {
-        free(examples);
-        sis__fields_wrong(f, "examples", "the values of an input for each subset of a proof",
-                          json_object_get(f->object, "examples"));
-        return;
-    }
-    g->examples = examples;
-    g->n_examples = r->collection.n_subsets;
-    g->distances = sis__take_numbers(f, "distances", &n);
-    if (g->distances)
-        sis__fields_pair(f, "distances", n, "subsets", g->n_examples);
-}
-
-/* An object as text, or NULL. */
-static char *take_object(sis__fields *f, const char *name) {
-    const json_t *object = sis__find_field(f, name, SIS__OPTIONAL);
-    if (object && !json_is_object(object))
-        sis__fields_wrong(f, name, "an object", object);
-    char *text = json_is_object(object) ? sis__json_dump(object, JSON_COMPACT) : NULL;
-    if (json_is_object(object) && !text)
-        f->code = SIS_E_NOMEM;
-    return text;
-}
-
-static void take_drawing(sis__fields *f, sis_record *r) {
-    size_t n;
-    r->drawing.kind = sis__take_text(f, "kind", SIS__OPTIONAL);
-    r->drawing.shape = sis__take_counts(f, "shape", &r->drawing.rank);
-    f->nulls = 1; /* NaN for missing values */
-    r->drawing.values = sis__take_numbers(f, "values", &r->drawing.n_values);
-    r->drawing.mask = sis__take_numbers(f, "mask", &n);
-    take_examples(f, r);
-    f->nulls = 0;
-    if (r->drawing.mask)
-        sis__fields_pair(f, "mask", n, "values", r->drawing.n_values);
-    r->drawing.masking = sis__take_text(f, "masking", SIS__OPTIONAL);
-    r->drawing.names = sis__take_texts(f, "names", &r->drawing.n_names);
-    r->drawing.value_names = sis__take_texts(f, "value_names", &n);
-    if (r->drawing.value_names)
-        sis__fields_pair(f, "value_names", n, "values", r->drawing.n_values);
-    r->drawing.feature_map = sis__take_ints(f, "feature_map", SIS__OPTIONAL, &n);
-    if (r->drawing.feature_map)
-        sis__fields_pair(f, "feature_map", n, "values", r->drawing.n_values);
-    r->drawing.label = sis__take_text(f, "label", SIS__OPTIONAL);
-    r->drawing.columns = take_object(f, "columns");
-    r->drawing.words = sis__take_texts(f, "words", &r->drawing.n_words);
-    r->drawing.unit = sis__take_text(f, "unit", SIS__OPTIONAL);
-    r->drawing.text = sis__take_text(f, "text", SIS__OPTIONAL);
-    r->drawing.spans = sis__take_ints(f, "spans", SIS__OPTIONAL, &r->drawing.n_spans);
-    r->drawing.sequence = sis__take_text(f, "sequence", SIS__OPTIONAL);
-    sis__take_count(f, "full_length", SIS__OPTIONAL, &r->drawing.full_length);
-    r->drawing.human = sis__take_ints(f, "human", SIS__OPTIONAL, &r->drawing.n_human);
-}
-
-static void take_prompted(sis__fields *f, sis_record *r) {
-    if (!sis__find_field(f, "answer", SIS__OPTIONAL))
-        return;
-    sis_prompted *p = SIS_NEW(sis_prompted, 1);
-    if (!p) {
-        f->code = SIS_E_NOMEM;
-        return;
-    }
-    r->prompted = p;
-    p->before = sis__take_text(f, "before", SIS__OPTIONAL);
-    p->after = sis__take_text(f, "after", SIS__OPTIONAL);
-    p->answer = sis__take_text(f, "answer", SIS__OPTIONAL);
-    sis__take_flag(f, "own_answer", &p->own);
-    sis__take_flag(f, "bounded", &p->bounded);
-    sis__take_number(f, "noise", SIS__OPTIONAL, &p->noise);
-    sis__take_count(f, "requests", SIS__OPTIONAL, &p->requests);
-    sis__take_count(f, "prompt_tokens", SIS__OPTIONAL, &p->prompt_tokens);
-    sis__take_count(f, "completion_tokens", SIS__OPTIONAL, &p->completion_tokens);
-}
-
-static void take_origin(sis__fields *f, sis_record *r) {
-    r->has_row = sis__find_field(f, "row", SIS__OPTIONAL) != NULL;
-    sis__take_count(f, "row", SIS__OPTIONAL, &r->row);
-    r->provenance = take_object(f, "provenance");
-}
-
 int sis_record_parse(const char *line, size_t n, sis_record *out) {
     json_t *root;
     *out = (sis_record){0};
     int code = sis__json_read(line, n, "a record", &root);
     if (code != SIS_OK)
         return code;
-    sis__fields f = {.object = root};
+    sis__fields f = {.object = root, .ctx = &(passing){out, 1}};
     if (!json_is_object(root))
         f.code = sis__fail(SIS_E_FORMAT, "not a record: expected a JSON object, found a list");
     take_version(&f, root);
-    take_decision(&f, out);
-    take_collection(&f, &out->collection);
-    take_attributions(&f, out);
-    take_drawing(&f, out);
-    take_prompted(&f, out);
-    take_origin(&f, out);
+    if (f.code == SIS_OK)
+        pass_record(&f, out);
     if (f.code == SIS_OK) {
         out->collection.claim = claim_of(out);
         f.code = check_record(out, SIS_E_FORMAT);
@@ -802,54 +615,22 @@ int sis_record_parse(const char *line, size_t n, sis_record *out) {
     return f.code;
 }
 
-/* ---- Release ------------------------------------------------------------------------------- */
-
-/* A parsed record owns the memory behind its const pointers. */
-static void drop(const void *p) {
-    free((void *)p);
-}
-
 void sis_record_release(sis_record *record) {
     if (!record)
         return;
-    const void *const owned[] = {record->id,
-                                 record->model,
-                                 record->question.method,
-                                 record->question.target_label,
-                                 record->drawing.kind,
-                                 record->drawing.shape,
-                                 record->drawing.values,
-                                 record->drawing.mask,
-                                 record->drawing.names,
-                                 record->drawing.feature_map,
-                                 record->drawing.label,
-                                 record->drawing.columns,
-                                 record->drawing.words,
-                                 record->drawing.sequence,
-                                 record->drawing.human,
-                                 record->question.constraint,
-                                 record->attributions,
-                                 record->completeness,
-                                 record->drawing.value_names,
-                                 record->drawing.by_feature,
-                                 record->drawing.masking,
-                                 record->question.domain,
-                                 record->question.keep,
-                                 record->drawing.unit,
-                                 record->drawing.text,
-                                 record->drawing.spans,
-                                 record->provenance};
-    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
-        drop(owned[i]);
-    if (record->prompted) {
-        drop(record->prompted->before);
-        drop(record->prompted->after);
-        drop(record->prompted->answer);
-    }
-    drop(record->prompted);
-    if (record->guarantee)
-        sis_guarantee_release((sis_guarantee *)(uintptr_t)record->guarantee);
-    drop(record->guarantee);
+    sis__fields f = {.releasing = 1, .ctx = &(passing){record, 1}};
+    pass_question(&f, record);
+    pass_attributions(&f, record);
+    pass_drawing(&f, record);
+    pass_prompted(&f, record);
+    sis__field_json(&f, "provenance", &record->provenance);
+    free((void *)(uintptr_t)record->drawing.by_feature);
+    free((void *)(uintptr_t)record->completeness);
+    free((void *)(uintptr_t)record->prompted);
+    sis_guarantee *g = (sis_guarantee *)(uintptr_t)record->guarantee;
+    if (g)
+        sis_guarantee_release(g);
+    free(g);
     sis_collection_release(&record->collection);
     *record = (sis_record){0};
 }
