@@ -31,9 +31,7 @@ static double next_to(const sis__forest *f, double x, double to) {
 
 /* Add a number and its neighbours. */
 static int add_around(survey *s, double x) {
-    void *at = s->at;
-    int error = sis__reserve(&at, &s->room, s->n + 3, sizeof *s->at);
-    s->at = (double *)at;
+    int error = sis__reserve(&s->at, &s->room, s->n + 3, sizeof *s->at);
     if (error || isnan(x))
         return error;
     const double three[] = {next_to(s->f, x, -INFINITY), x, next_to(s->f, x, INFINITY)};

@@ -36,4 +36,9 @@ void sis__cells_release(sis__cells *c);
 /* The cell of a value. */
 size_t sis__cells_find(const sis__cells *c, size_t column, double x);
 
+/* Is a cell in a set? */
+static inline int sis__cells_has(const uint64_t *set, size_t cell) {
+    return set[cell / 64] >> (cell % 64) & 1;
+}
+
 #endif

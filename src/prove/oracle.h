@@ -8,7 +8,8 @@
  *     nets.c     oracles for networks and linear models: sound
  *     sets.c     minimal sets of features, by asking
  *     attack.c   an adversary that tries to refute answers, by predictions alone
- *     prove.c    sis/prove.h: the oracle for an opened model; collections, audits
+ *     prove.c    sis/prove.h: the oracle for an opened model
+ *     collect.c  subsets and contrasts of an example; audit.c: checks of such claims
  */
 #ifndef SIS_PROVE_ORACLE_H
 #define SIS_PROVE_ORACLE_H

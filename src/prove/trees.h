@@ -11,7 +11,8 @@
  *
  *     cells.c     values -> cells, tests of the trees -> sets of cells
  *     ensemble.c  tree ensembles of ONNX files
- *     trees.c     branch and bound
+ *     search.c    branch and bound; search.h has its files
+ *     trees.c     questions and answers
  */
 #ifndef SIS_PROVE_TREES_H
 #define SIS_PROVE_TREES_H
