@@ -59,6 +59,7 @@ elif [ "$share" -gt 1 ]; then
 else
     echo "all"
 fi > "$out/size.txt"
+[ -z "${words-}" ] || echo "$(cat "$out/size.txt") of at most $words words" > "$out/size.txt"
 
 # first N: select the first N examples, of which a full run takes all and --share N every N-th
 first() {
