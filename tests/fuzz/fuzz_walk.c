@@ -8,8 +8,9 @@
  * question. Or, if the first is 1, an ONNX file, with the number of bytes in front of it that decide
  * the rest and these bytes. With SIS_FUZZ_KEEP=FILE a case of the first kind is written as one of
  * the second, which stays the same case when the networks of fuzz_nets.h change. Or, if the first is 2, a
- * network with a large map.
+ * network with a large map; or, if it is 3, one with convolutions in tiles (net/ops/conv_tiles.c).
  */
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -80,6 +81,35 @@ static int large_net(fuzz_source *s, sis_net **net) {
     return sis_net_build(b, net);
 }
 
+static void add_conv(sis_net_builder *b, fuzz_source *s, const char *names, const char *out,
+                     int64_t stride, size_t channels, size_t filters) {
+    static float w[48 * 48 * 9];
+    char name[2] = {names[2], 0};
+    for (size_t i = 0; i < filters * channels * 9; i++)
+        w[i] = (float)((sis__rng_uniform(&s->rng) - 0.5) / sqrt((double)channels));
+    sis_net_add_param(b, name, &(sis_net_shape){4, {filters, channels, 3, 3}}, w);
+    sis_net_add_node(b, "Conv", names, out);
+    sis_net_attr_ints(b, "strides", (int64_t[]){stride, stride}, 2);
+    sis_net_attr_ints(b, "pads", (int64_t[]){1, 1, 1, 1}, 4);
+}
+
+/* Every pixel reaches most of the last maps, 4 x 4 or 3 x 4. */
+static int deep_net(fuzz_source *s, sis_net **net) {
+    size_t side = from_to(s, 11, 16);
+    sis_net_builder *b = sis_net_builder_new("deep");
+    sis_net_add_input(b, "x", 0, &(sis_net_shape){4, {0, 1, side, 16}});
+    add_conv(b, s, "x i", "a", 2, 1, 4);
+    sis_net_add_node(b, "Relu", "a", "c");
+    add_conv(b, s, "c j", "d", 2, 4, 48);
+    add_conv(b, s, "d k", "e", 1, 48, 48);
+    sis_net_add_node(b, "Relu", "e", "f");
+    add_conv(b, s, "f l", "g", 1, 48, 48);
+    sis_net_add_node(b, pick(s, 2) ? "GlobalMaxPool" : "GlobalAveragePool", "g", "h");
+    sis_net_add_node(b, "Flatten", "h", "y");
+    sis_net_add_output(b, "y");
+    return sis_net_build(b, net);
+}
+
 /* 0 if the case is a network that can be asked in a moment. */
 static int open_case(fuzz_source *s, const unsigned char *bytes, size_t n, sis_model *model) {
     sis_net *net;
@@ -91,7 +121,8 @@ static int open_case(fuzz_source *s, const unsigned char *bytes, size_t n, sis_m
         return open_bytes(bytes + 2 + head, n - 2 - head, model);
     }
     *s = fuzz_source_of(bytes + (n > 0), n - (n > 0));
-    if ((n > 0 && bytes[0] == 2 ? large_net(s, &net) : fuzz_net(s, &net)) != 0)
+    int kind = n > 0 ? bytes[0] : 0;
+    if ((kind == 2 ? large_net(s, &net) : kind == 3 ? deep_net(s, &net) : fuzz_net(s, &net)) != 0)
         return -1;
     int error = sis_net_pack(net, &packed, &size);
     sis_net_free(net);
@@ -297,7 +328,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n) {
     sis_opt opt;
     if (open_case(&s, bytes, n, &model) != 0)
         return 0;
-    double max_flops = n > 0 && bytes[0] == 2 ? 1e7 : 1e5;
+    double max_flops = n > 0 && bytes[0] >= 2 ? 1e7 : 1e5;
     if (draw_example(&e, &s, &model, max_flops) == 0 && draw_question(&opt, &s, &model, &e) == 0)
         ask(&model, &e, &opt);
     sis_model_close(&model);

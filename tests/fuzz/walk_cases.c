@@ -4,7 +4,7 @@
  * FIRST, FIRST + 1 ..., compiled as users have the library: without sanitizers, and so some ten
  * times as many a second. What differs ends the program with the number of the case, which
  * `walk_cases 1 NUMBER` asks again; SIS_FUZZ_KEEP=FILE keeps it for tests/fuzz/walk. After every 4,000th, a
- * network with a large map is asked too.
+ * network with a large map is asked too, and after every 100th one with convolutions in tiles.
  */
 #include <signal.h>
 #include <stdint.h>
@@ -41,6 +41,8 @@ int main(int argc, char **argv) {
         ask(0, (uint32_t)present);
         if (present % 4000 == 0)
             ask(2, (uint32_t)present);
+        if (present % 100 == 0)
+            ask(3, (uint32_t)present);
     }
     printf("%lu cases from %lu on, no difference\n", k, first);
     return 0;

@@ -233,6 +233,25 @@ static int build_wide_image(sis__rng *r, sis_net **out) {
     return finish_flat(&s, out);
 }
 
+/* A map of about 4 x 4 that every pixel reaches, so that convolutions are computed in tiles. */
+static int build_deep_image(sis__rng *r, sis_net **out) {
+    size_t size[2] = {between(r, 14, 17), between(r, 14, 17)};
+    sketch s = sketch_of(r, 1, 2, size);
+    image_input(&s);
+    add_conv(&s, 4, 1);
+    add_activation(&s);
+    add_pool(&s);
+    add_conv(&s, 6, 1);
+    add_pool(&s);
+    add_conv(&s, 48, 1);
+    add_activation(&s);
+    add_conv(&s, 48, 1);
+    append(&s, "Relu", "");
+    if (chance(r, 0.5))
+        add_conv(&s, 50, 1);
+    return finish_flat(&s, out);
+}
+
 /* Sequences (channels, length) with a maximum, mean or sum over positions. */
 static void add_global(sketch *s) {
     static const char *const ops[] = {"GlobalMaxPool", "GlobalAveragePool", "ReduceMax",
@@ -481,5 +500,6 @@ const window_family window_families[] = {
     {"branches", build_branches, 0}, {"middle", build_middle, 0},
     {"exported", build_exported, 0}, {"positions", build_positions, 0},
     {"volume", build_volume, 0},     {"quantised", build_quantised, 0},
+    {"deep image", build_deep_image, 0},
 };
 const size_t n_window_families = sizeof window_families / sizeof *window_families;

@@ -199,6 +199,90 @@ static void convolutions_of_large_maps_equal_naive_ones(void **state) {
         check(&all[i], &r);
 }
 
+/* ---- Tiles (net/ops/conv_tiles.c) ------------------------------------------------------------ */
+
+/* Convolution of 3 x 3, bias and Relu, over a map that every value of the input reaches: a
+ * convolution of 21 x 21 that changes nothing comes first. */
+static sis_net *build_deep(const geometry *g, const float *w, const float *bias) {
+    enum { WIDE = 21 };
+    size_t n = (size_t)g->channels * WIDE * WIDE;
+    float *same = calloc(n, sizeof *same);
+    for (size_t i = WIDE * WIDE / 2; i < n; i += WIDE * WIDE)
+        same[i] = 1;
+    sis_net *net = NULL;
+    sis_net_builder *b = sis_net_builder_new("deep");
+    sis_net_shape in = shape_of(0, g->channels, g->in, 2);
+    sis_net_shape of = shape_of(g->filters, g->channels, g->kernel, 2);
+    sis_net_add_input(b, "x", 0, &in);
+    sis_net_add_param(b, "s", SHAPE((size_t)g->channels, 1, WIDE, WIDE), same);
+    sis_net_add_param(b, "w", &of, w);
+    sis_net_add_param(b, "b", SHAPE((size_t)g->filters), bias);
+    sis_net_add_node(b, "Conv", "x s", "p");
+    sis_net_attr_int(b, "group", g->channels);
+    sis_net_attr_ints(b, "pads", (int64_t[]){10, 10, 10, 10}, 4);
+    sis_net_add_node(b, "Conv", "p w b", "c");
+    sis_net_attr_ints(b, "pads", (int64_t[]){g->before[1], g->before[2], g->after[1], g->after[2]},
+                      4);
+    sis_net_add_node(b, "Relu", "c", "y");
+    sis_net_add_output(b, "y");
+    if (sis_net_build(b, &net) != 0)
+        fail_msg("%s", sis_error_detail());
+    free(same);
+    return net;
+}
+
+static void round_all(float *x, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        x[i] = rintf(9 * x[i]);
+}
+
+/* `whole`: all numbers are whole, and so are the sums. */
+static void check_deep(const geometry *g, sis__rng *r, int whole) {
+    size_t row = (size_t)(g->channels * product(g->in)), maps = (size_t)g->filters;
+    size_t pixels = (size_t)product(g->out), weights = maps * (size_t)g->channels * 9;
+    float *x = random_floats(r, ROWS * row, 1), *w = random_floats(r, weights, 1);
+    float *bias = random_floats(r, maps, 1), *y = calloc(ROWS * maps, pixels * sizeof *y);
+    for (int i = 0; whole && i < 3; i++)
+        round_all(i == 0 ? x : i == 1 ? w : bias, i == 0 ? ROWS * row : i == 1 ? weights : maps);
+    sis_net *net = build_deep(g, w, bias);
+    sis_net_batch b = {.rows = x, .n_rows = ROWS, .n_values = row, .jobs = 1};
+    assert_int_equal(sis_net_forward(net, &b, y), SIS_OK);
+    for (size_t i = 0; i < ROWS * maps * pixels; i += 1 + ROWS * maps * pixels / MAX) {
+        size_t f = i / pixels % maps;
+        double sum = naive(g, x + i / pixels / maps * row, w, (int64_t)f, (int64_t)(i % pixels));
+        double want = fmax(sum + (double)bias[f], 0), max = whole ? 0 : 1e-4 * (1 + fabs(want));
+        if (!(fabs(y[i] - want) <= max))
+            fail_msg("output %zu: %.9g instead of %.9g", i, (double)y[i], want);
+    }
+    check_alone(net, &b, y, maps * pixels);
+    sis_net_free(net);
+    free(x);
+    free(w);
+    free(bias);
+    free(y);
+}
+
+static void convolutions_in_tiles_equal_naive_ones(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 7);
+    for (size_t i = 0; i < rounds(25); i++) {
+        geometry g = {.channels = 48 + (int64_t)sis__rng_below(&r, 20),
+                      .filters = 48 + (int64_t)sis__rng_below(&r, 20),
+                      .groups = 1,
+                      .spatial = 2};
+        for (int a = 0; a < AXES; a++) {
+            g.kernel[a] = a ? 3 : 1;
+            g.stride[a] = g.dilation[a] = 1;
+            g.before[a] = a ? (int64_t)sis__rng_below(&r, 3) : 0;
+            g.after[a] = a ? (int64_t)sis__rng_below(&r, 3) : 0;
+            g.in[a] = a ? 3 + (int64_t)sis__rng_below(&r, 10) : 1;
+        }
+        find_out(&g);
+        check_deep(&g, &r, i % 5 == 4);
+    }
+}
+
 /* ---- Added constants ------------------------------------------------------------------------- */
 
 enum { SIDE = 4, FILTERS = 4, MAP = FILTERS * SIDE * SIDE };
@@ -292,6 +376,7 @@ int main(void) {
         cmocka_unit_test(sums_with_other_readers_keep_their_value),
         cmocka_unit_test(random_convolutions_equal_naive_ones),
         cmocka_unit_test(convolutions_of_large_maps_equal_naive_ones),
+        cmocka_unit_test(convolutions_in_tiles_equal_naive_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1059,6 +1059,8 @@ static void gru(const float *z, const float *candidate, const float *h_before, f
 
 #include "net/kernels/pool.h"
 
+#include "net/kernels/tiles.h"
+
 const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .name = KERNELS_TEXT,
     .nr = NR,
@@ -1069,6 +1071,8 @@ const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .linear = linear,
     .turn = turn,
     .depthwise = depthwise,
+    .tiles_in = tiles_in,
+    .tiles_out = tiles_out,
     .exp = map_exp,
     .sigmoid = map_sigmoid,
     .tanh = map_tanh,

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/mem.h"
+
 extern const sis__kernels sis__kernels_base, sis__kernels_neon;
 #ifdef __x86_64__
 extern const sis__kernels sis__kernels_avx2, sis__kernels_avx512;
@@ -111,6 +113,31 @@ void sis__pack_left(const sis__kernels *kn, const sis__filters *w, float *packed
             }
         }
     }
+}
+
+/* G (a, b, c), for G = (1, 0, 0), (1, 1, 1) / 2, (1, -1, 1) / 2, (0, 0, 1). */
+static void tile_three(const double *x, size_t step, double *y, size_t to) {
+    double a = x[0], b = x[step], c = x[2 * step];
+    y[0] = a;
+    y[to] = 0.5 * (a + b + c);
+    y[2 * to] = 0.5 * (a - b + c);
+    y[3 * to] = c;
+}
+
+float *sis__tile_weights(const float *g, size_t n) {
+    float *to = SIS_NEW_RAW(float, SIS__TILE_SUMS *n);
+    for (size_t k = 0; to && k < n; k++, g += 9) {
+        double wide[9], half[12], all[16];
+        for (size_t i = 0; i < 9; i++)
+            wide[i] = (double)g[i];
+        for (size_t i = 0; i < 3; i++)
+            tile_three(wide + i, 3, half + i, 3);
+        for (size_t i = 0; i < 4; i++)
+            tile_three(half + 3 * i, 1, all + 4 * i, 1);
+        for (size_t i = 0; i < SIS__TILE_SUMS; i++)
+            to[i * n + k] = (float)all[i];
+    }
+    return to;
 }
 
 size_t sis__cell_room(const sis__kernels *kn, size_t gates, size_t hidden) {

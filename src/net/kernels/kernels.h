@@ -8,7 +8,7 @@
  * enter it. It does not depend on the size of the matrix, on the element's position or on other
  * elements. Sums over k run from the first to the last term in single precision; long sums of dense
  * layers in double. Convolutions have one sum for each row of the kernel, so that walks can keep
- * these separately.
+ * these separately, except those in tiles.
  */
 #ifndef SIS_NET_KERNELS_KERNELS_H
 #define SIS_NET_KERNELS_KERNELS_H
@@ -99,6 +99,18 @@ typedef struct sis__depthwise {
     size_t lines, line, ahead;
     float *room;
 } sis__depthwise;
+
+/* One row of tiles of n channels, for at most nr / 2 examples (net/ops/conv_tiles.c). A map is
+ * (channel, line, column, example), the 16 sums of each tile (sum, channel, tile, example). */
+typedef struct sis__tiles {
+    size_t n, count, lanes; /* channels; tiles; examples */
+    float *map, *sums;      /* at the first line of the tiles; at the first tile */
+    size_t plane, line;     /* of the map: floats from channel to channel, from line to line */
+    size_t step, row;       /* of the sums: from sum to sum, from channel to channel */
+    size_t lines, cols;     /* tiles_out: lines of this row of tiles, 1 or 2; columns of the map */
+    const float *bias;      /* tiles_out: (n) or NULL */
+    int relu;               /* tiles_out */
+} sis__tiles;
 
 /* Some rows of a matrix, with a factor for each. */
 typedef struct sis__rows {
@@ -263,6 +275,10 @@ typedef struct sis__kernels {
 
     void (*depthwise)(const sis__depthwise *p);
 
+    /* Transform inputs (map to sums), and products (sums to map). */
+    void (*tiles_in)(const sis__tiles *t);
+    void (*tiles_out)(const sis__tiles *t);
+
     void (*exp)(const float *x, float *y, size_t n); /* y may be x in all of these */
     void (*sigmoid)(const float *x, float *y, size_t n);
     void (*tanh)(const float *x, float *y, size_t n);
@@ -391,6 +407,11 @@ size_t sis__depthwise_room(sis__depthwise *p);
  * there is only one row, k is cut every SIS__PIECE terms. */
 void sis__pack_left(const sis__kernels *kn, const sis__filters *w, float *packed);
 size_t sis__packed_left_size(const sis__kernels *kn, size_t m, size_t k);
+
+/* Weights of n kernels of 3 x 3 for tiles: (SIS__TILE_SUMS, n), G g G^T of each (ops/conv_tiles.c).
+ * The caller frees them; NULL: out of memory. */
+enum { SIS__TILE_SUMS = 16 };
+float *sis__tile_weights(const float *g, size_t n);
 
 /* First row of strip i of a left side of m rows. Heights of strips differ by at most one row, since
  * low strips wait for their own sums. */

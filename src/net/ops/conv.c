@@ -22,7 +22,8 @@
  * packed form of the kernels, small enough for the L2 cache.
  *
  * Batches of maps whose lines do not fill vectors are transposed so that examples are the lanes
- * (lanes_view). Depthwise convolutions have their own kernel, with the same sums.
+ * (lanes_view). Depthwise convolutions have their own kernel, with the same sums. Convolutions of
+ * 3 x 3 that no window walk reaches are computed in tiles (conv_tiles.c).
  */
 #include <stdint.h>
 #include <string.h>
@@ -31,6 +32,7 @@
 #include "net/kernels/kernels.h"
 #include "net/kernels/product.h"
 #include "net/ops/axes.h"
+#include "net/ops/conv_tiles.h"
 #include "net/ops/ops.h"
 #include "net/ops/sliding.h"
 
@@ -294,15 +296,21 @@ static int conv_shape(sis__shape_ctx *c) {
     const sis__kernels *kn = sis__kernels_best();
     const float *constant = (const float *)sis__ctx_constant(c, 1);
     size_t depth = depth_of(w), per = w->filters / w->groups;
-    if (constant)
+    w->tiles = constant && sis__tiles_take(c, w, constant);
+    if (w->tiles)
+        w->packed = sis__tiles_pack(c, w, constant);
+    else if (constant)
         w->packed = sis__ctx_pack(c, &(sis__matrix){constant, depth, per, 0, 1.0f, w->groups,
-                                                    rows_of(w), w->kernel[2], 0});
-    c->step->scratch =
-        (scratch_floats(w, kn->nr) + (constant ? 0 : sis__packed_left_size(kn, per, depth))) *
-        sizeof(float);
+                                                    rows_of(w), w->kernel[2], 0, 0});
+    c->step->scratch = (w->tiles ? sis__tiles_scratch(w, kn->nr)
+                                 : scratch_floats(w, kn->nr) +
+                                       (constant ? 0 : sis__packed_left_size(kn, per, depth))) *
+                       sizeof(float);
     if (c->plan->gradients && c->step->scratch < sis__conv_backward_scratch(w))
         c->step->scratch = sis__conv_backward_scratch(w);
     c->step->flops = 2.0 * (double)w->n * (double)w->filters * (double)pixels_of(w) * (double)depth;
+    if (w->tiles)
+        c->step->flops *= 0.55; /* 16 products instead of 36, and the transforms */
     return c->error;
 }
 
@@ -589,6 +597,8 @@ static int conv_forward(const sis__step *s, sis__run *r) {
     const sis__kernels *kn = sis__kernels_best();
     if (is_depthwise(w))
         return depthwise_forward(s, r);
+    if (w->tiles)
+        return sis__tiles_forward(s, r);
     size_t some = together(w, kn->nr);
     lanes_view l = lanes_of(w, kn->nr);
     view v = some > 1 ? (view){0} : view_of(w, kn->nr);

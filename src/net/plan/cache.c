@@ -96,7 +96,7 @@ static packed_matrix *find_packed(const struct sis__cache *c, const sis__matrix 
         if (p->of.at == b->at && p->of.k == b->k && p->of.n == b->n &&
             p->of.transposed == b->transposed && p->of.alpha == b->alpha &&
             p->of.lefts == b->lefts && p->of.rows == b->rows && p->of.run == b->run &&
-            p->of.row == b->row)
+            p->of.row == b->row && p->of.tiles == b->tiles)
             return p;
     return NULL;
 }

@@ -143,15 +143,21 @@ size_t sis__ctx_axis(sis__shape_ctx *c, int64_t axis, size_t rank) {
 static float *pack_lefts(const sis__kernels *kn, const sis__matrix *b) {
     size_t size = sis__packed_left_size(kn, b->n, b->k);
     float *to = size < SIZE_MAX / b->lefts ? SIS_NEW_RAW(float, size * b->lefts) : NULL;
-    for (size_t i = 0; to && i < b->lefts; i++) {
-        const sis__filters w = {.at = b->at + i * b->n * b->k,
+    float *tiles = to && b->tiles ? sis__tile_weights(b->at, b->n * b->k) : NULL;
+    const float *at = b->tiles ? tiles : b->at;
+    for (size_t i = 0; to && at && i < b->lefts; i++) {
+        const sis__filters w = {.at = at + i * b->n * b->k,
                                 .m = b->n,
                                 .channels = b->k / b->rows / b->run,
                                 .rows = b->rows,
                                 .run = b->run};
         sis__pack_left(kn, &w, to + i * size);
     }
-    return to;
+    free(tiles);
+    if (at)
+        return to;
+    free(to);
+    return NULL;
 }
 
 float *sis__matrix_pack(const sis__matrix *b) {

@@ -123,6 +123,7 @@ typedef struct sis__matrix {
     float alpha;
     size_t lefts, rows, run; /* number of rows of the kernel, and their length */
     size_t row;              /* transposed: distance of rows; 0: k */
+    int tiles; /* left sides are those of tiles (ops/conv_tiles.c) of b (n, k, 3, 3) */
 } sis__matrix;
 const float *sis__ctx_pack(sis__shape_ctx *c, const sis__matrix *b);
 /* The same into new memory. */

@@ -19,6 +19,7 @@ typedef struct sis__window {
     int include_pad;   /* AveragePool: divide by the whole window */
     const float
         *packed; /* Conv: weights packed for the kernel, group by group; NULL: not constant */
+    int tiles;   /* Conv: computed in tiles (ops/conv_tiles.c), for which weights are packed */
 } sis__window;
 
 /* Element-wise with broadcasting: collapsed output axes and the stride of each input along them. */

@@ -147,7 +147,8 @@ static int read_window(sis__reader *r, const sis__step *s, sis__layer_kind kind)
     const sis__tensor *x = sis__reader_tensor(r, s->inputs[0]);
     const sis__axis_map *v = sis__reader_axes(r, s->inputs[0]);
     size_t slot[3], spatial = x->rank - 2;
-    if (!v || !sis__find_slots(x, v, slot) || s->p.window.n != 1 || !sane(&s->p.window))
+    int tiles = kind == SIS__LAYER_CONV && s->p.window.tiles; /* no sums of rows of the kernel */
+    if (!v || tiles || !sis__find_slots(x, v, slot) || s->p.window.n != 1 || !sane(&s->p.window))
         return 0;
     sis__layer *l = propose(r, s, kind);
     sis__map *out = &r->f->maps[l->out];
