@@ -468,7 +468,7 @@ def lines_of(rows, out, quick):
     yield ""
     yield "Minutes of processor time (by the clock): " + ", ".join("%s %.1f (%.1f)" % (k, v / 60, c / 60) for k, (v, c) in spent.items()) + \
         "; %.1f (%.1f) in all." % tuple(sum(x[i] for x in spent.values()) / 60 for i in (0, 1))
-    if quick or set(used) - {"all"}:
+    if quick:
         yield ""
         yield "A full run, computed from the steps of this one (OUT/PART/steps.tsv), in hours of one core: " + \
             ", ".join("%s %.1f" % (k, v / 3600) for k, v in full.items()) + "; %.1f in all." % (sum(full.values()) / 3600)

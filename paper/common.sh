@@ -112,7 +112,7 @@ explain() {
 try() {
     if "$@" 2> "$out/said.txt"; then
         cat "$out/said.txt" >&2
-    elif grep -q 'no eps can be found\|there is nothing to' "$out/said.txt"; then
+    elif grep -q 'no eps can be found\|there is nothing to\|none of [0-9]* records is explained' "$out/said.txt"; then
         sed 's/^/Not made. /' "$out/said.txt"
     else
         cat "$out/said.txt" >&2
