@@ -119,20 +119,13 @@ static void toy_bounds(sis__rule_instance *r, int wants, const int *features, si
         max[k] = features[k] % 4 ? wants * max[k] + 0.02 * (features[k] % 3) : INFINITY;
 }
 
-static void toy_learn(sis__rule_instance *r, int feature, double margin) {
-    const toy *t = (const toy *)r;
-    double full;
-    assert_int_equal(sis__net_input_margins(t->s, t->masked, &feature, 1, &full), SIS_OK);
-    assert_true(margin == full);
-}
-
 #define TOY                                                                                        \
     .bytes = sizeof(toy), .keeps_entry = 1, .open = open_toy, .close = close_toy,                  \
     .reset = reset_toy, .mask = mask_toy, .row = row_toy
 
 static const sis__rule plain = {.name = "plain", TOY};
 static const sis__rule lost = {.name = "lost", TOY, .margins = lost_margins};
-static const sis__rule bounded = {.name = "bounded", TOY, .bounds = toy_bounds, .learn = toy_learn};
+static const sis__rule bounded = {.name = "bounded", TOY, .bounds = toy_bounds};
 static const sis__rule rough = {.name = "rough",
                                 .bytes = sizeof(toy),
                                 .keeps_entry = 1,

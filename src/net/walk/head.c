@@ -447,21 +447,6 @@ const sis__plan *sis__head_plan(const sis__head *h) {
     return h->batch[N_SIZES - 1].plan->plan;
 }
 
-const sis__gemm *sis__head_gemm(const sis__head *h, const float **bias) {
-    const sis__plan *p = sis__head_plan(h);
-    const sis__step *s = p->n_steps == 1 ? &p->steps[0] : NULL;
-    if (!s || s->op != SIS__OP_GEMM || s->relu || !s->p.gemm.packed || s->outputs[0] != h->last)
-        return NULL;
-    int added = s->n_inputs > 2 ? s->inputs[2] : -1;
-    *bias = added >= 0 ? (const float *)p->tensors[added].data : NULL;
-    if (added >= 0 && !*bias)
-        return NULL; /* not constant */
-    for (size_t i = 0; i < h->n_views; i++)
-        if (s->inputs[0] == h->views[i])
-            return &s->p.gemm;
-    return NULL;
-}
-
 static double largest(const sis__run *r, int value) {
     const sis__tensor *t = &r->plan->tensors[value];
     const float *v = (const float *)r->data[value];

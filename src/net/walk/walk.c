@@ -271,14 +271,12 @@ static int compute(net_walk *w, const int *features, size_t n, const unsigned ch
 
 /* ---- Only the best --------------------------------------------------------------------------- */
 
-/* Record the margins of the chosen features; returns the best wants * margin. */
-static double learn(net_walk *w, const int *features, size_t n, const double *margins) {
+/* The best wants * margin of the chosen features. */
+static double best_chosen(const net_walk *w, size_t n, const double *margins) {
     double best = -INFINITY;
     for (size_t k = 0; k < n; k++)
-        if (w->chosen[k]) {
-            rule_of(w)->learn(w->rule, features[k], margins[k]);
+        if (w->chosen[k])
             best = fmax(best, w->walk.wants * margins[k]);
-        }
     return best;
 }
 
@@ -302,17 +300,14 @@ static int compute_best(net_walk *w, const int *features, size_t n, double *marg
     int error = compute(w, features, n, w->chosen, margins);
     if (error)
         return error;
-    double best = learn(w, features, n, margins);
+    double best = best_chosen(w, n, margins);
     for (size_t k = 0; k < n; k++) {
         int maybe = !w->chosen[k] && !(margins[k] < best);
         if (!w->chosen[k] && !maybe)
             margins[k] = w->walk.wants > 0 ? -INFINITY : INFINITY;
         w->chosen[k] = (unsigned char)maybe;
     }
-    error = compute(w, features, n, w->chosen, margins);
-    if (!error)
-        learn(w, features, n, margins);
-    return error;
+    return compute(w, features, n, w->chosen, margins);
 }
 
 /* ---- Full passes instead ------------------------------------------------------------------- */

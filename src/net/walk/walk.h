@@ -129,10 +129,8 @@ struct sis__rule {
     /* Does this feature, whose margin is close to the current one, provably change nothing? */
     int (*idle)(const sis__rule_instance *r, int feature);
 
-    /* max[k]: upper bound of wants * margin of features[k]; INFINITY: none. And the computed
-     * margin, for later bounds. */
+    /* max[k]: upper bound of wants * margin of features[k]; INFINITY: none. */
     void (*bounds)(sis__rule_instance *r, int wants, const int *features, size_t n, double *max);
-    void (*learn)(sis__rule_instance *r, int feature, double margin);
 };
 
 /* All rules, in the order they are tried. NAME is sis__rule_NAME. */
@@ -237,9 +235,6 @@ void sis__slots_near(sis__row_slots *to, const float *base, size_t version,
 int sis__head_leaves_out(const sis__head *h);
 void sis__slots_without(sis__row_slots *to, const float *base, size_t version,
                         const size_t *tokens);
-
-/* The dense layer if it is the whole head, and its bias (or NULL); NULL for other heads. */
-const sis__gemm *sis__head_gemm(const sis__head *h, const float **bias);
 
 /* The plan of one row. */
 const sis__plan *sis__head_plan(const sis__head *h);

@@ -27,151 +27,6 @@ enum { TOGETHER = 32 }; /* candidates updated together */
 enum { NEAR = 16 };     /* rows per call that are passed as changes */
 enum { SPARSE = 4 };    /* such rows have at most 1 changed value in SPARSE */
 
-/* ---- Skipping candidates --------------------------------------------------------------------- */
-
-/* If the prefix ends in a dense layer and the head is one more, a candidate's row is relu(sums +
- * its own change), with the same sums for all. Between two probes the sums change by d; unless a
- * candidate's own change was updated, each value of its row changes by something between 0 and d.
- * Its margin, z_c - log(sum of exp(z_k)), then grows by at most
- *
- *     max over k of the sum over u of the positive part of (w_cu - w_ku) * d_u
- *
- * (w_cu * d_u if the margin is z_c itself, without a softmax). These bounds are added from probe to
- * probe. A candidate that cannot have reached the best margin computed so far is skipped.
- *
- * A margin was rounded when it was computed and would be rounded again now: each value of the row
- * once, then `width` steps of a sum in single precision. If no value of a row is above `largest`
- * and the absolute weights of two outputs add up to at most `reach`, the error is at most (width +
- * 4) 2^-23 reach * largest. */
-
-typedef struct {
-    size_t width, n_slopes, n_features;
-    float *slopes;  /* (width, n_slopes) slopes of the margin in the values of the row */
-    float *steps;   /* (n_slopes) */
-    double *sums;   /* (width) at the last probe */
-    int wants;      /* direction that the rest belongs to; 0: nothing is known */
-    double grown;   /* total bound on the growth of any margin */
-    double reach;   /* maximal sum of absolute weights of two outputs; also of their biases */
-    double largest; /* upper bound of values in rows */
-    double
-        *known; /* (n_features) wants * margin - grown when it was computed; INFINITY: it was not */
-} bound;
-
-/* Weight of value u for output k of a dense layer. */
-static float weight_of(const sis__gemm *g, size_t u, size_t k) {
-    size_t nr = sis__kernels_best()->nr;
-    return g->packed[(k / nr * g->k + u) * nr + k % nr];
-}
-
-/* Sum of the absolute weights of an output and its bias. */
-static double size_of(const sis__gemm *g, const float *bias, size_t k) {
-    double sum = bias ? fabs((double)g->beta * (double)bias[k * g->c_col]) : 0;
-    for (size_t u = 0; u < g->k; u++)
-        sum += fabs((double)weight_of(g, u, k));
-    return sum;
-}
-
-static void find_slopes(bound *b, const sis__gemm *g, const float *bias, size_t output,
-                        int softmax) {
-    float *to = b->slopes;
-    for (size_t k = 0; k < g->n; k++)
-        b->reach = fmax(b->reach, size_of(g, bias, output) + size_of(g, bias, k));
-    for (size_t u = 0; u < b->width; u++)
-        for (size_t k = 0; k < g->n; k++)
-            if ((k == output) != softmax)
-                *to++ = weight_of(g, u, output) - (softmax ? weight_of(g, u, k) : 0.0f);
-}
-
-/* *out is NULL if there is no bound for this network. */
-static int bound_new(sis__prefix *f, const sis__head *head, bound **out) {
-    const float *bias;
-    const sis__gemm *g = sis__head_gemm(head, &bias);
-    const sis__keep_point *s = &f->points[f->n_points - 1];
-    int softmax = sis__net_softmax(f->s->net);
-    *out = NULL;
-    if (!g || s->kind != SIS__KEEP_DENSE || !s->cut.relu || s->cut.width != f->row ||
-        g->k != f->row || (g->n == 1 && softmax))
-        return SIS_OK;
-    bound *b = SIS_ARENA(&f->memory, bound, 1);
-    if (!b)
-        return SIS_E_NOMEM;
-    *b = (bound){.width = g->k, .n_slopes = softmax ? g->n - 1 : 1};
-    b->n_features = f->s->in.n;
-    b->slopes = SIS_ARENA_RAW(&f->memory, float, b->n_slopes * b->width);
-    b->steps = SIS_ARENA(&f->memory, float, b->n_slopes);
-    b->sums = SIS_ARENA(&f->memory, double, b->width);
-    b->known = SIS_ARENA(&f->memory, double, b->n_features);
-    if (sis__arena_error(&f->memory))
-        return SIS_E_NOMEM;
-    find_slopes(b, g, bias, f->s->output, softmax);
-    *out = b;
-    return SIS_OK;
-}
-
-static void bound_reset(bound *b) {
-    b->wants = 0;
-}
-
-/* Drop the bound of feature j, whose own change was recomputed. */
-static void bound_forget(bound *b, size_t j) {
-    b->known[j] = INFINITY;
-}
-
-/* Bound on the growth of a margin when the sums become these. */
-static double growth(const bound *b, const double *sums) {
-    size_t n = b->n_slopes;
-    float max = 0, *restrict grow = b->steps;
-    memset(grow, 0, n * sizeof *grow);
-    for (size_t u = 0; u < b->width; u++) {
-        const float *slope = b->slopes + u * n, step = (float)(b->wants * (sums[u] - b->sums[u]));
-        for (size_t k = 0; step != 0 && k < n; k++)
-            grow[k] += slope[k] * step > 0 ? slope[k] * step : 0;
-    }
-    for (size_t k = 0; k < n; k++)
-        max = grow[k] > max ? grow[k] : max;
-    return (double)max * (1 + (double)(b->width + 4) * 0x1p-23);
-}
-
-/* Start with no knowledge in another direction. */
-static void bound_begin(bound *b, int wants) {
-    b->wants = wants;
-    b->grown = 0;
-    b->largest = 1;
-    for (size_t j = 0; j < b->n_features; j++)
-        b->known[j] = INFINITY;
-}
-
-/* The sums of the cut at the next probe, which searches the highest (1) or lowest (-1) margin. */
-static void bound_follow(bound *b, const double *sums, int wants) {
-    double step = 0;
-    if (b->wants != wants)
-        bound_begin(b, wants);
-    else
-        b->grown += growth(b, sums);
-    for (size_t u = 0; u < b->width; u++) {
-        step = fmax(step, fabs(sums[u] - b->sums[u]));
-        b->sums[u] = sums[u];
-    }
-    b->largest += step;
-}
-
-/* The largest value of a row that will be computed. */
-static void bound_see(bound *b, float largest) {
-    b->largest = (double)largest < b->largest ? b->largest : (double)largest;
-}
-
-/* Record a margin that was computed in this probe. */
-static void bound_learn(bound *b, size_t j, double margin) {
-    b->known[j] = b->wants * margin - b->grown;
-}
-
-/* Upper bound of wants * margin of feature j. */
-static double bound_of(const bound *b, size_t j) {
-    double max = b->known[j] + b->grown;
-    return max + (double)(b->width + 4) * 0x1p-23 * b->reach * b->largest +
-           0x1p-40 * (1 + fabs(max) + b->grown);
-}
-
 /* ---- The rule -------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -190,9 +45,7 @@ typedef struct {
     float *value;          /* (NEAR, max) */
     sis__row_change changes[NEAR];
     float *one; /* (f->row) scratch row */
-    /* At most one of them is used; with none, every candidate may be the best. */
-    bound *bound;
-    sis__estimate *estimate;
+    sis__estimate *estimate; /* NULL: every candidate may be the best */
 } window_rule;
 
 /* ---- The current state ----------------------------------------------------------------------- */
@@ -241,8 +94,6 @@ static int window_reset(sis__rule_instance *r, const unsigned char *masked) {
     memset(w->stale, 1, n);
     memset(w->made, 0xff, n * sizeof *w->made);
     w->masks = 0;
-    if (w->bound)
-        bound_reset(w->bound);
     if (w->estimate)
         sis__estimate_reset(w->estimate);
     make_base_row(w);
@@ -264,11 +115,8 @@ static void update(window_rule *w, const size_t *features, size_t n) {
         if (s->ops->flush)
             s->ops->flush(f);
     }
-    for (size_t k = 0; k < n; k++) {
+    for (size_t k = 0; k < n; k++)
         w->stale[features[k]] = 0;
-        if (w->bound)
-            bound_forget(w->bound, features[k]);
-    }
 }
 
 static void window_update(sis__rule_instance *r, const int *features, size_t n) {
@@ -346,8 +194,6 @@ static sis__change window_row(sis__rule_instance *r, int feature, float *row) {
     if (!changes)
         return SIS__NOTHING;
     w->made[feature] = w->masks;
-    if (w->bound)
-        bound_see(w->bound, sis__kernels_best()->max_of(row, f->row));
     return SIS__CHANGED;
 }
 
@@ -393,18 +239,8 @@ static void window_bounds(sis__rule_instance *r, int wants, const int *features,
     window_rule *w = (window_rule *)r;
     int known =
         w->estimate && sis__estimate_max(w->estimate, features, n, wants, w->base, max) == SIS_OK;
-    if (w->bound) {
-        window_update(r, features, n);
-        bound_follow(w->bound, w->f->points[w->f->n_points - 1].linear.sums, wants);
-    }
     for (size_t k = 0; k < n && !known; k++)
-        max[k] = w->bound ? bound_of(w->bound, (size_t)features[k]) : INFINITY;
-}
-
-static void window_learn(sis__rule_instance *r, int feature, double margin) {
-    window_rule *w = (window_rule *)r;
-    if (w->bound)
-        bound_learn(w->bound, (size_t)feature, margin);
+        max[k] = INFINITY;
 }
 
 /* ---- Masking -------------------------------------------------------------------------------- */
@@ -548,10 +384,8 @@ static int window_open(sis__rule_instance *r) {
     if (!error)
         error = state_init(w);
     if (!error)
-        error = bound_new(w->f, w->instance.head, &w->bound);
-    if (!error && !w->bound)
         error = sis__estimate_new(w->f, w->instance.head, &w->estimate);
-    if (!error && !w->bound && !w->estimate)
+    if (!error && !w->estimate)
         error = near_init(w);
     return error;
 }
@@ -566,5 +400,4 @@ const sis__rule sis__rule_window = {.name = "window",
                                     .row = window_row,
                                     .update = window_update,
                                     .margins = window_margins,
-                                    .bounds = window_bounds,
-                                    .learn = window_learn};
+                                    .bounds = window_bounds};

@@ -18,9 +18,8 @@
  * order; sums at the cuts are in double and rounded the same way. So base and candidates have the
  * bits of a full pass.
  *
- * A caller that only wants the best candidate can skip those that cannot be it. Two modules bound a
- * margin from above: window.c by how far it can have moved since it was computed, window_estimate.c
- * by an estimate with a known error.
+ * A caller that only wants the best candidate can skip those that cannot be it: window_estimate.c
+ * bounds a margin from above by an estimate with a known error.
  *
  *     window.c               the functions of the rule
  *     window_read.c          network -> maps, layers, cuts (window_read.h)
