@@ -15,9 +15,6 @@
  *               j            .   r   r        kept states; those after it start at their own
  *               .                .   r        time from the state of the base
  *
- * A candidate leaves the batch when its state has the same bits as its own earlier state there, or
- * as the base, and no later input differs: then its remaining states are known.
- *
  * Layers run one after the other over blocks of a few times, so that the weights of one layer stay
  * in the cache and its projection is one product. Inputs of the first layer are projected once,
  * present and masked. If the values of a time belong to several features, the base's are projected
@@ -69,7 +66,6 @@ typedef struct {
     size_t from, to;            /* it changes inputs from time `from` to `to` - 1 */
     size_t kept_at;             /* offset of its states in `kept` */
     size_t stale;               /* first time whose state is out of date; length: none */
-    size_t quiet;               /* from this time on, inputs are those of its last run */
     unsigned char known, moved; /* was run since the last reset; see sis__rnn_chain_moved */
 } candidate;
 
@@ -87,8 +83,6 @@ typedef struct {
     int *rows;      /* (features) joined so far */
     size_t n_rows;
     float *h[SIS__RNN_CELLS], *c[SIS__RNN_CELLS]; /* (features, hidden) */
-    unsigned char *as_it_was,
-        *as_base;    /* (features) by row: the state equals the earlier one, the base's */
     float *own;      /* (input) values of a time with several features */
     const float **x; /* (features) projections at one time */
     float *gates, *outputs, *room;
@@ -192,14 +186,6 @@ static void store_cell(const sis__rnn_chain *s, size_t k, size_t row, float *sta
         memcpy(state + s->model.at[k] + n, s->batch.c[k] + row * n, n * sizeof *state);
 }
 
-static int equals_cell(const sis__rnn_chain *s, size_t k, size_t row, const float *state) {
-    size_t n = s->model.cells[k].hidden;
-    if (memcmp(state + s->model.at[k], s->batch.h[k] + row * n, n * sizeof *state) != 0)
-        return 0;
-    return s->model.cells[k].gates != 4 ||
-           memcmp(state + s->model.at[k] + n, s->batch.c[k] + row * n, n * sizeof *state) == 0;
-}
-
 /* The time from which a candidate must be computed. */
 static size_t start_of(const sis__rnn_chain *s, int feature) {
     const candidate *c = &s->candidates.of[feature];
@@ -237,7 +223,7 @@ static size_t sort_todo(sis__rnn_chain *s, const int *features, size_t n) {
 
 typedef struct {
     size_t from, n;           /* times */
-    size_t rows[BLOCK_TIMES]; /* of each time: rows do not leave during a block */
+    size_t rows[BLOCK_TIMES]; /* of each time; they only grow */
     size_t total;             /* of all times */
 } block;
 
@@ -260,15 +246,6 @@ static void begin_block(sis__rnn_chain *s, size_t from, size_t *next, size_t n_t
     }
 }
 
-/* Which rows may leave the batch after time t if their states turn out to be known? */
-static void begin_comparing(sis__rnn_chain *s, size_t t) {
-    for (size_t i = 0; i < s->batch.n_rows; i++) {
-        const candidate *c = &s->candidates.of[s->batch.rows[i]];
-        s->batch.as_it_was[i] = c->known && c->quiet <= t + 1 && is_kept(s, t);
-        s->batch.as_base[i] = c->to <= t + 1;
-    }
-}
-
 /* Prefetch the memory in which a row will be kept. */
 static void fetch_kept(const sis__rnn_chain *s, size_t k, size_t row, size_t t) {
     const float *to = kept_at(s, s->batch.rows[row], t) + s->model.at[k];
@@ -276,19 +253,12 @@ static void fetch_kept(const sis__rnn_chain *s, size_t k, size_t row, size_t t) 
         __builtin_prefetch(to + i, 1);
 }
 
-/* After cell k of the first n rows at time t: compare if it is the block's last, and keep. */
-static void keep(sis__rnn_chain *s, size_t k, size_t n, size_t t, int compare) {
-    int kept = is_kept(s, t);
-    for (size_t i = 0; i < n && (kept || compare); i++) {
-        float *to = kept ? kept_at(s, s->batch.rows[i], t) : NULL;
-        if (kept && i + 1 < n)
+/* After cell k of the first n rows at time t. */
+static void keep(sis__rnn_chain *s, size_t k, size_t n, size_t t) {
+    for (size_t i = 0; i < n && is_kept(s, t); i++) {
+        if (i + 1 < n)
             fetch_kept(s, k, i + 1, t);
-        if (compare) {
-            s->batch.as_it_was[i] = s->batch.as_it_was[i] && equals_cell(s, k, i, to);
-            s->batch.as_base[i] = s->batch.as_base[i] && equals_cell(s, k, i, base_at(s, t));
-        }
-        if (kept)
-            store_cell(s, k, i, to);
+        store_cell(s, k, i, kept_at(s, s->batch.rows[i], t));
     }
 }
 
@@ -314,7 +284,7 @@ static void run_cell(sis__rnn_chain *s, size_t k, const block *b) {
             s->batch.x[r] = k > 0 ? row : input_at(s, s->batch.rows[r], t, row);
         }
         step_rows(s, k, n, gates, out);
-        keep(s, k, n, t, i + 1 == b->n);
+        keep(s, k, n, t);
         gates += n * cell->width;
         out += n * cell->hidden;
     }
@@ -335,77 +305,32 @@ static void run_above(sis__rnn_chain *s, const block *b) {
     }
 }
 
-/* ---- Ends ---------------------------------------------------------------------------------- */
+/* ---- Candidates ------------------------------------------------------------------------------ */
 
-static void set_up_to_date(sis__rnn_chain *s, int feature, int moved) {
-    candidate *c = &s->candidates.of[feature];
-    c->stale = s->model.length;
-    c->quiet = 0;
-    c->known = 1;
-    c->moved |= (unsigned char)moved;
-}
-
-/* From time t on the candidate equals the base. */
-static void end_as_base(sis__rnn_chain *s, int feature, size_t t) {
-    for (; t < s->model.length; t++)
-        if (is_kept(s, t))
-            memcpy(kept_at(s, feature, t), base_at(s, t), s->model.state * sizeof *s->base.states);
-    memcpy(s->candidates.final + (size_t)feature * s->model.state, base_at(s, s->model.length - 1),
-           s->model.state * sizeof *s->base.states);
-    set_up_to_date(s, feature, 1);
-}
-
-static void end_computed(sis__rnn_chain *s, size_t row) {
-    int feature = s->batch.rows[row];
-    for (size_t k = 0; k < s->model.n_cells; k++)
-        store_cell(s, k, row, s->candidates.final + (size_t)feature * s->model.state);
-    set_up_to_date(s, feature, 1);
-}
-
-static void move_row(sis__rnn_chain *s, size_t from, size_t to) {
-    for (size_t k = 0; k < s->model.n_cells; k++) {
-        size_t n = s->model.cells[k].hidden;
-        memcpy(s->batch.h[k] + to * n, s->batch.h[k] + from * n, n * sizeof *s->batch.h[k]);
-        if (s->model.cells[k].gates == 4)
-            memcpy(s->batch.c[k] + to * n, s->batch.c[k] + from * n, n * sizeof *s->batch.c[k]);
-    }
-    s->batch.rows[to] = s->batch.rows[from];
-}
-
-/* Remove the rows whose remaining states are known, after time t. */
-static void end_block(sis__rnn_chain *s, size_t t) {
-    size_t left = 0;
+/* The batch has reached the last time. */
+static void end_rows(sis__rnn_chain *s) {
     for (size_t i = 0; i < s->batch.n_rows; i++) {
-        if (s->batch.as_it_was[i])
-            set_up_to_date(s, s->batch.rows[i], s->model.all_times);
-        else if (s->batch.as_base[i])
-            end_as_base(s, s->batch.rows[i], t);
-        else if (t == s->model.length)
-            end_computed(s, i);
-        else {
-            if (left != i)
-                move_row(s, i, left);
-            left++;
-        }
+        int feature = s->batch.rows[i];
+        candidate *c = &s->candidates.of[feature];
+        for (size_t k = 0; k < s->model.n_cells; k++)
+            store_cell(s, k, i, s->candidates.final + (size_t)feature * s->model.state);
+        c->stale = s->model.length;
+        c->known = c->moved = 1;
     }
-    s->batch.n_rows = left;
 }
 
 void sis__rnn_chain_run(sis__rnn_chain *s, const int *features, size_t n) {
     size_t n_todo = sort_todo(s, features, n), next = 0;
     s->batch.n_rows = 0;
-    for (size_t t = 0; s->batch.n_rows || next < n_todo;) {
+    for (size_t t = n_todo ? start_of(s, s->batch.todo[0]) : s->model.length; t < s->model.length;) {
         block b;
-        if (s->batch.n_rows == 0)
-            t = start_of(s, s->batch.todo[next]);
         begin_block(s, t, &next, n_todo, &b);
-        t += b.n;
-        begin_comparing(s, t - 1);
         for (size_t k = 0; k < s->model.n_cells; k++)
             run_cell(s, k, &b);
         run_above(s, &b);
-        end_block(s, t);
+        t += b.n;
     }
+    end_rows(s);
 }
 
 int sis__rnn_chain_moved(const sis__rnn_chain *s, int feature) {
@@ -496,7 +421,6 @@ void sis__rnn_chain_mask(sis__rnn_chain *s, int feature) {
             continue;
         size_t at = m->from > c->from ? m->from : c->from;
         c->stale = at < c->stale ? at : c->stale;
-        c->quiet = m->to > c->quiet ? m->to : c->quiet;
     }
 }
 
@@ -612,8 +536,6 @@ static int allocate_batch(sis__rnn_chain *s) {
     s->batch.todo = SIS_ARENA(&s->memory, int, p);
     s->batch.starts = SIS_ARENA(&s->memory, size_t, s->model.length + 1);
     s->batch.rows = SIS_ARENA(&s->memory, int, p);
-    s->batch.as_it_was = SIS_ARENA(&s->memory, unsigned char, p);
-    s->batch.as_base = SIS_ARENA(&s->memory, unsigned char, p);
     s->batch.gates = SIS_ARENA(&s->memory, float, rows *width);
     s->batch.outputs = SIS_ARENA(&s->memory, float, rows *hidden);
     s->batch.x = SIS_ARENA(&s->memory, const float *, p);
