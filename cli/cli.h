@@ -361,10 +361,10 @@ int cli_parse(const cli_command *command, int argc, char **argv, void *options, 
               int *help);
 void cli_release(const cli_command *command, void *options, cli_list *args);
 
-/* The command as words that cli_parse() accepts, with every option that affects results and is not
- * at its default: "sis", "explain", "--threshold=0.8". CLI_DONE, or CLI_FAILED after one line; call
+/* The command as words that cli_parse() accepts, with every option that is not at its default and
+ * affects results (or `all`): "sis", "explain", "--threshold=0.8". CLI_DONE, or CLI_FAILED after one line; call
  * cli_words_release() in either case. */
-int cli_words_of(const cli_command *command, const void *options, cli_list *words);
+int cli_words_of(const cli_command *command, const void *options, int all, cli_list *words);
 void cli_words_release(cli_list *words);
 
 /* The option with that name of `length` bytes, or NULL. */
@@ -398,11 +398,6 @@ int cli_refuse_appeared(const char *path);
 int cli_refuse_overwriting_input(const char *path);
 
 extern int cli_writes_nothing; /* this process writes no output, so nothing is checked */
-
-/* Copy the options that differ from their defaults from `given` to `base`. Both then share lists:
- * call cli_options_unshare() before releasing `base`. */
-int cli_options_merge(const cli_command *command, const void *given, void *base);
-void cli_options_unshare(const cli_command *command, const void *given, void *base);
 
 /* A new zeroed options struct of the command with its defaults, or NULL after an error line. */
 void *cli_options_new(const cli_command *command);

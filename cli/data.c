@@ -86,7 +86,7 @@ typedef struct {
     const char *folder;    /* that holds the files in the unpacked package */
     const char *installed; /* the files' folder if the package is installed, or NULL */
     int (*make)(const char *from, const char *folder); /* builds files without a name, or NULL */
-    data_file files[FILES_MAX];                       /* unused entries are zero */
+    data_file files[FILES_MAX];                        /* unused entries are zero */
 } data_set;
 
 static const data_set sets[] = {
@@ -304,21 +304,16 @@ static int get_set(const data_set *set, const char *folder, const cli_data_optio
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
-const char *cli_data_home(const char **below) {
+int cli_data_folder(const cli_data_options *o, const char *name, char out[CLI_PATH_MAX]) {
     const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
     int own = data && data[0] == '/';
-    *below = own ? "sis" : ".local/share/sis";
-    return own ? data : home && home[0] == '/' ? home : NULL;
-}
-
-int cli_data_folder(const cli_data_options *o, const char *name, char out[CLI_PATH_MAX]) {
-    const char *below, *home = cli_data_home(&below);
     char base[CLI_PATH_MAX];
     if (o->dir)
         return *o->dir ? cli_path(out, o->dir, name) : cli_usage("--dir: expected a folder");
-    if (!home)
+    if (!own && !(home && home[0] == '/'))
         return cli_usage("--dir: HOME is not set; name a folder");
-    return cli_path(base, home, below) == CLI_DONE ? cli_path(out, base, name) : CLI_FAILED;
+    int status = cli_path(base, own ? data : home, own ? "sis" : ".local/share/sis");
+    return status == CLI_DONE ? cli_path(out, base, name) : status;
 }
 
 static void init(void *p) {

@@ -29,9 +29,6 @@ typedef struct cli_data_options {
 #define CLI_JASPAR_INSTALLED "/usr/share/pscan-chip"
 #define CLI_JASPAR_FILE "jaspar_2016.wil"
 
-/* The user's data folder; *below is the subfolder in it. NULL if there is no home folder. */
-const char *cli_data_home(const char **below);
-
 /* DIR/NAME, where DIR is --dir or the user's data folder. */
 int cli_data_folder(const cli_data_options *o, const char *name, char out[CLI_PATH_MAX]);
 

@@ -3,9 +3,6 @@
  * sis demo: a tour of the program on the models that come with it. Each chapter writes its inputs
  * into a folder, then prints and runs its commands, so that you can repeat every step by hand.
  */
-#include "demo.h"
-
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +10,13 @@
 #include <unistd.h>
 
 #include "base/platform.h"
-#include "data.h"
+#include "cli.h"
+#include "demo_files.h"
+#include "fetch.h"
 #include "output.h"
 
 typedef struct {
     const char *dir;
-    int offline;
     int force;
     cli_common common;
 } demo_options;
@@ -26,7 +24,6 @@ typedef struct {
 static const cli_option options[] = {
     {"dir", 0, "DIR", CLI_STRING(demo_options, dir), "folder for inputs and results",
      .writes = CLI_WRITES_FOLDER},
-    {"offline", 0, NULL, CLI_FLAG(demo_options, offline), "do not try to fetch MNIST"},
     CLI_FORCE(demo_options, force),
     CLI_GROUP(demo_options, common, cli_common, cli_common_options),
     {0},
@@ -39,7 +36,6 @@ static void defaults(void *p) {
 typedef struct {
     const demo_options *o;
     char models[CLI_PATH_MAX];
-    char images[CLI_PATH_MAX]; /* file of digits */
 } stage;
 
 /* ---- Files ----------------------------------------------------------------------------------- */
@@ -70,18 +66,22 @@ static int find_models(char out[CLI_PATH_MAX]) {
     return cli_error("cannot find the shipped models; set SIS_MODELS=FOLDER");
 }
 
-static int write_text(const stage *s, const char *name, const char *text) {
+static int write_file(const stage *s, const char *name, const void *bytes, size_t n) {
     char path[CLI_PATH_MAX];
     if (cli_path(path, s->o->dir, name) != CLI_DONE)
         return CLI_FAILED;
     int status = cli_refuse_output(path);
-    return status == CLI_DONE ? cli_output_all(path, text, strlen(text)) : status;
+    return status == CLI_DONE ? cli_output_all(path, bytes, n) : status;
+}
+
+static int write_text(const stage *s, const char *name, const char *text) {
+    return write_file(s, name, text, strlen(text));
 }
 
 /* ---- Commands -------------------------------------------------------------------------------- */
 
 /* Print a command and run it. Words of `line` are separated by blanks. MODELS/ and DIR/ stand for
- * the two folders, IMAGES for the file of digits; these paths may contain blanks. */
+ * the two folders, whose paths may contain blanks. */
 static int type(const stage *s, const char *line) {
     enum { MAX = 32 };
     char words[MAX][CLI_PATH_MAX], *argv[MAX + 2] = {"sis"};
@@ -95,8 +95,6 @@ static int type(const stage *s, const char *line) {
             folder = s->models, skip = 6;
         else if (strncmp(line, "DIR/", 4) == 0)
             folder = s->o->dir, skip = 3;
-        else if (n == 6 && strncmp(line, "IMAGES", 6) == 0)
-            folder = s->images, skip = 6;
         int length = snprintf(words[argc], CLI_PATH_MAX, "%s%.*s", folder, n - skip, line + skip);
         if (length >= CLI_PATH_MAX)
             return cli_error("%s: the path is too long", folder);
@@ -183,33 +181,16 @@ static int credit(stage *s) {
     return status == CLI_DONE ? type_all(s, lines) : status;
 }
 
-/* Find the MNIST test digits, or fetch them. */
-static int find_mnist(const stage *s, char path[CLI_PATH_MAX]) {
-    cli_data_options o = {0};
-    const char *below;
-    char folder[CLI_PATH_MAX];
-    int there = cli_data_home(&below) && cli_data_folder(&o, "mnist", folder) == CLI_DONE &&
-                cli_path(path, folder, "t10k-images-idx3-ubyte.gz") == CLI_DONE;
-    if (there && !is_file(path) && !s->o->offline)
-        type(s, "data mnist");
-    return there && is_file(path);
-}
-
 static int digits(stage *s) {
     static const char *const lines[] = {
-        "explain --model MODELS/mnist-cnn.onnx --input IMAGES --rows 0:3 --threshold 0.7 --trace "
+        "explain --model MODELS/mnist-cnn.onnx --input DIR/digits.idx --threshold 0.7 --trace "
         "--quiet --output DIR/digits.jsonl",
         "show --subsets 3 DIR/digits.jsonl", NULL};
     printf("\n== Digits ==\n"
            "A network reads handwritten digits. Which pixels alone make it at least 70 %% sure? A\n"
            "missing pixel has its average brightness.\n");
-    if (!find_mnist(s, s->images)) {
-        printf("(MNIST is not here, so these digits are drawn by the program.)\n");
-        if (cli_path(s->images, s->o->dir, "digits.idx") != CLI_DONE ||
-            cli_refuse_output(s->images) != CLI_DONE || cli_demo_digits(s->images) != CLI_DONE)
-            return CLI_FAILED;
-    }
-    return type_all(s, lines);
+    int status = write_file(s, "digits.idx", DIGITS_IDX, sizeof DIGITS_IDX);
+    return status == CLI_DONE ? type_all(s, lines) : status;
 }
 
 static int run(const void *p, const cli_list *args) {
@@ -247,8 +228,7 @@ const cli_command cli_demo = {
     .examples = (const cli_example[]){{"sis demo", "Run it."}, {0}},
     .description =
         "Explains decisions of the models that come with the program: film reviews, DNA, a "
-        "loan, and handwritten digits, and writes a report. The digits are from MNIST if it "
-        "is there or can be fetched; otherwise the program draws some. Every command is "
-        "printed before it runs, so you can repeat it. The models are found in the source "
+        "loan, and handwritten digits, and writes a report. It needs no network. Every command "
+        "is printed before it runs, so you can repeat it. The models are found in the source "
         "folder, in the installation, or in the folder of the variable SIS_MODELS.",
 };

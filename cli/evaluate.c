@@ -13,8 +13,7 @@
 
 static const cli_option options[] = {
     CLI_HEADING("Input"),
-    CLI_OPTIONAL_GROUP(eval_options, task, cli_task_opt, cli_source_options),
-    CLI_OPTIONAL_GROUP(eval_options, task.open, cli_opening, cli_opening_options),
+    CLI_SOURCES(eval_options, CLI_OPTIONAL_GROUP, cli_source_options),
     CLI_WHERE(eval_options, where),
     CLI_HEADING("Question"),
     CLI_GROUP(eval_options, task, cli_task_opt, cli_output_options),

@@ -110,9 +110,9 @@ static int is_below(const sis_evaluation *e) {
 
 static int print_counts(const sis_evaluation *e) {
     table t = {.texts = 2};
-    put_header(&t, (const char *const[]){"method", "file", "rationales", "found per example",
-                                         "most", "sufficient examples",
-                                         "evaluations per example", NULL});
+    put_header(&t,
+               (const char *const[]){"method", "file", "rationales", "found per example", "most",
+                                     "sufficient examples", "evaluations per example", NULL});
     for (size_t k = 0; k < e->n_methods; k++) {
         const sis_evaluated_method *m = &e->methods[k];
         put(&t, "%s", m->name);
@@ -330,7 +330,8 @@ static int print_metrics(const sis_evaluation *e, size_t samples) {
     int status = CLI_DONE;
     for (size_t k = 0; status == CLI_DONE && k < sizeof curves / sizeof *curves; k++)
         if (!isnan(e->methods[0].summary.curves[curves[k].curve][0])) /* prompts have no draws */
-            status = print_curve(e, curves[k].curve, curves[k].quantity, curves[k].titles[is_below(e)]);
+            status =
+                print_curve(e, curves[k].curve, curves[k].quantity, curves[k].titles[is_below(e)]);
     if (status == CLI_DONE)
         status = print_stability(e, samples);
     return status == CLI_DONE && e->n_methods > 1 ? print_same(e) : status;

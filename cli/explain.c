@@ -16,8 +16,7 @@
 
 static const cli_option options[] = {
     CLI_HEADING("Input"),
-    CLI_GROUP(cli_explain_options, task, cli_task_opt, cli_source_options),
-    CLI_GROUP(cli_explain_options, task.open, cli_opening, cli_opening_options),
+    CLI_SOURCES(cli_explain_options, CLI_GROUP, cli_source_options),
     CLI_HEADING("Question"),
     {"threshold", 't', "T", CLI_STRING(cli_explain_options, task.opt.question.threshold),
      "decision: score >= T, or percentile pNN",
@@ -251,7 +250,7 @@ static void cancel(void *ctx) {
 /* The provenance for the first record; free(*provenance). */
 static int find_provenance(const cli_explaining *w, char **provenance) {
     cli_list words = {0};
-    int status = cli_words_of(&cli_explain, w->o, &words);
+    int status = cli_words_of(&cli_explain, w->o, 0, &words);
     if (status == CLI_DONE)
         status = cli_fail(sis_task_provenance(w->task, words.items, words.n, provenance));
     cli_words_release(&words);

@@ -358,7 +358,7 @@ static int spell(const cli_option *o, const void *now, const void *before, cli_l
     return memcmp(now, before, size) == 0 ? CLI_DONE : add_word(words, o->name, number);
 }
 
-int cli_words_of(const cli_command *command, const void *options, cli_list *words) {
+int cli_words_of(const cli_command *command, const void *options, int all, cli_list *words) {
     cli_cursor c = {.at = command->options};
     char *before = cli_options_new(command);
     int status = before ? CLI_DONE : CLI_FAILED;
@@ -368,7 +368,7 @@ int cli_words_of(const cli_command *command, const void *options, cli_list *word
         status = word ? list_add(words, word) : cli_error("out of memory");
     }
     for (const cli_option *o; status == CLI_DONE && (o = cli_next(&c));)
-        if (!o->not_in_provenance)
+        if (all || !o->not_in_provenance)
             status = spell(o, (const char *)options + c.offset, before + c.offset, words);
     free(before);
     return status;
@@ -416,33 +416,6 @@ int cli_option_given(const cli_command *command, const void *options, const cli_
                 memcmp((const char *)options + c.offset, before + c.offset, size_of(o->kind)) != 0;
     free(before);
     return given;
-}
-
-int cli_options_merge(const cli_command *command, const void *given, void *base) {
-    cli_cursor c = {.at = command->options};
-    char *before = cli_options_new(command);
-    if (!before)
-        return CLI_FAILED;
-    for (const cli_option *o; (o = cli_next(&c));) {
-        const char *now = (const char *)given + c.offset;
-        char *old = (char *)base + c.offset;
-        size_t size = size_of(o->kind);
-        if (memcmp(now, before + c.offset, size) == 0)
-            continue;
-        if (o->kind == CLI_KIND_LIST)
-            free((void *)((cli_list *)(void *)old)->items);
-        memcpy(old, now, size);
-    }
-    free(before);
-    return CLI_DONE;
-}
-
-void cli_options_unshare(const cli_command *command, const void *given, void *base) {
-    cli_cursor c = {.at = command->options};
-    for (const cli_option *o; (o = cli_next(&c));)
-        if (o->kind == CLI_KIND_LIST &&
-            memcmp((const char *)given + c.offset, (char *)base + c.offset, sizeof(cli_list)) == 0)
-            memset((char *)base + c.offset, 0, sizeof(cli_list));
 }
 
 void cli_words_release(cli_list *words) {

@@ -20,8 +20,7 @@ typedef struct {
 
 static const cli_option options[] = {
     CLI_HEADING("Input"),
-    CLI_GROUP(predict_options, task, cli_task_opt, cli_source_options),
-    CLI_GROUP(predict_options, task.open, cli_opening, cli_opening_options),
+    CLI_SOURCES(predict_options, CLI_GROUP, cli_source_options),
     CLI_HEADING("Output"),
     {"output", 'o', "FILE", CLI_STRING(predict_options, output), "output file",
      .writes = CLI_WRITES_FILE, .unset = "standard output"},

@@ -46,8 +46,7 @@ int cli_records_each(const char *path, size_t max, cli_where *where, cli_visit *
     sis_results_close(file);
     if (status == CLI_DONE && found < 0)
         status = cli_fail(found);
-    else if (n == 0 && max > 0 &&
-             !sis_results_once(path)) /* an empty pipe is no error */
+    else if (n == 0 && max > 0 && !sis_results_once(path)) /* an empty pipe is no error */
         status = cli_error("%s: contains no records", path);
     return status;
 }

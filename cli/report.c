@@ -11,12 +11,11 @@
 #include <sis/record.h>
 #include <sis/report.h>
 
+#include "base/file.h"
 #include "cli.h"
 #include "cluster.h"
 #include "output.h"
 #include "records.h"
-
-static const size_t FILE_MAX = (size_t)1 << 30; /* bytes */
 
 typedef struct {
     const char *output, *title, *figures, *format, *where, *by, *template;
@@ -137,41 +136,12 @@ static int add_results(sis_report *report, const report_options *o, const cli_li
     return status;
 }
 
-/* Read an open file; the caller frees *bytes. */
-static int read_all(FILE *file, const char *path, char **bytes, size_t *n) {
-    size_t room = 0, got = 1;
-    *bytes = NULL;
-    *n = 0;
-    while (got > 0) {
-        if (*n == room) {
-            char *more = room < FILE_MAX ? realloc(*bytes, room = room ? 2 * room : 65536) : NULL;
-            if (!more)
-                return cli_error("%s: too large to read", path);
-            *bytes = more;
-        }
-        got = fread(*bytes + *n, 1, room - *n, file);
-        *n += got;
-    }
-    return ferror(file) ? cli_error("cannot read %s: %s", path, strerror(errno)) : CLI_DONE;
-}
-
 typedef int (*adder)(sis_report *report, const char *name, const char *json, size_t n);
-
-/* The caller frees *bytes. */
-static int read_file(const char *path, char **bytes, size_t *n) {
-    FILE *file = fopen(path, "r");
-    *bytes = NULL;
-    if (!file)
-        return cli_error("cannot open %s: %s", path, strerror(errno));
-    int status = read_all(file, path, bytes, n);
-    fclose(file);
-    return status;
-}
 
 static int add_file(sis_report *report, const char *path, adder add) {
     char *bytes;
     size_t n;
-    int status = read_file(path, &bytes, &n);
+    int status = cli_fail(sis__file_read(path, &bytes, &n));
     if (status == CLI_DONE)
         status = cli_fail(add(report, path, bytes, n));
     free(bytes);
@@ -203,10 +173,11 @@ static int write_letters(const sis_report *report, const report_options *o) {
     sis_letter_opt opt = {.title = o->title};
     char *text = NULL, *html;
     size_t n;
-    int status = o->template ? read_file(o->template, &text, &opt.n_template) : CLI_DONE;
+    int error = o->template ? sis__file_read(o->template, &text, &opt.n_template) : SIS_OK;
+    int status = cli_fail(error);
     opt.template_text = text;
     if (status == CLI_DONE) {
-        int error = sis_report_letters(report, &opt, &html, &n);
+        error = sis_report_letters(report, &opt, &html, &n);
         status = cli_output_made(o->output, error, html, n);
     }
     if (status == CLI_DONE && strcmp(o->output, "-") != 0)

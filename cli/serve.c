@@ -28,8 +28,7 @@ static const cli_option options[] = {
      .more = "May be given several times. The other options hold for all models."},
     {"name", 0, "NAME", CLI_LIST(serve_options, names), "name of the model in addresses",
      .unset = "the file's name", .more = "Give it as often as --model, in the same order."},
-    CLI_OPTIONAL_GROUP(serve_options, task, cli_task_opt, CLI_SOURCE_WITHOUT_MODEL),
-    CLI_OPTIONAL_GROUP(serve_options, task.open, cli_opening, cli_opening_options),
+    CLI_SOURCES(serve_options, CLI_OPTIONAL_GROUP, CLI_SOURCE_WITHOUT_MODEL),
     CLI_HEADING("Question"),
     {"threshold", 't', "T", CLI_STRING(serve_options, task.opt.question.threshold),
      "decision: score >= T", .unset = "0.5; language models: as in sis explain",
@@ -103,10 +102,11 @@ static char *name_of(const char *model) {
     const char *file = strncmp(model, "ort:", 4) == 0 ? model + 4 : model;
     const char *at = strncmp(model, "http", 4) == 0 ? strstr(model, "/models/") : NULL;
     const char *llm = strstr(model, "/completions#");
-    const char *from = at                                                     ? at + 8
-                       : llm                                                  ? strchr(llm, '#') + 1
-                       : strncmp(model, "http", 4) == 0 && strstr(model, "://") ? end_of(model)
-                                                                              : cli_last_part(file);
+    const char *from = at    ? at + 8
+                       : llm ? strchr(llm, '#') + 1
+                       : strncmp(model, "http", 4) == 0 && strstr(model, "://")
+                           ? end_of(model)
+                           : cli_last_part(file);
     char *name = strdup(strncmp(model, "cmd:", 4) == 0 ? "model" : from);
     if (name)
         name[strcspn(name, "./:#?% ")] = '\0';

@@ -55,8 +55,10 @@ const cli_option cli_source_options[] = {
              "are copied into the results; other columns are ignored."},
     {"keep-columns", 0, "C,...", CLI_STRING(cli_task_opt, opt.examples.read.kept),
      "columns for groups and filters, not features", .from_results = CLI_VALUE_FROM_RESULTS,
-     .more = "Their texts are copied into the results, where --where and --by find them. For example, compare how "
-             "a model that does not take sex treats men and women. The data set of --mask need not have "
+     .more = "Their texts are copied into the results, where --where and --by find them. For "
+             "example, compare how "
+             "a model that does not take sex treats men and women. The data set of --mask need not "
+             "have "
              "these columns."},
     CLI_CATEGORICAL(
         cli_task_opt, categorical,
@@ -129,6 +131,10 @@ const cli_option cli_source_options[] = {
      .more = "imagenet: the values of torchvision's networks. Or means and standard deviations, "
              "for all channels (0.5/0.5) or for each (0.5,0.4,0.3/0.2,0.2,0.2). Masks and results "
              "have the original pixels. Only for networks in .onnx files."},
+    {0},
+};
+
+const cli_option cli_prompt_options[] = {
     {"prompt", 0, "FILE", CLI_STRING(cli_task_opt, opt.examples.prompt),
      "language models: the prompt, with {field} for fields",
      .more = "For http://HOST/v1/completions#MODEL, .../v1/chat/completions#MODEL and llama.cpp's "
@@ -151,6 +157,10 @@ const cli_option cli_source_options[] = {
      "language models: file that keeps answers", .rare = 1, .not_in_provenance = 1,
      .more = "A SQLite file. A question that is in the file is not asked again, also with "
              "--resume and by sis verify. It has no prompts, keys or headers."},
+    {0},
+};
+
+const cli_option cli_rows_options[] = {
     CLI_ROWS(cli_task_opt, opt.examples.rows),
     CLI_JOBS(cli_task_opt, jobs, "threads or connections"),
     CLI_INPUTS(cli_task_opt, open.opt.explain, with),

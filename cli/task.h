@@ -40,10 +40,17 @@ typedef struct cli_task_opt {
     size_t jobs, seed, memory; /* memory in MiB */
 } cli_task_opt;
 
-/* Options for: the model and examples; features and masks; the output; the method. */
-extern const cli_option cli_source_options[], cli_question_options[], cli_output_options[],
-    cli_method_options[];
+/* Options for: the model and examples; language models; which examples and inputs; features and
+ * masks; the output; the method. */
+extern const cli_option cli_source_options[], cli_prompt_options[], cli_rows_options[],
+    cli_question_options[], cli_output_options[], cli_method_options[];
 #define CLI_SOURCE_WITHOUT_MODEL (cli_source_options + 1) /* for commands where --model differs */
+
+/* Everything that opens a model and its examples. `table`: cli_source_options, or without --model. */
+#define CLI_SOURCES(type, group, table)                                                            \
+    group(type, task, cli_task_opt, table), group(type, task, cli_task_opt, cli_prompt_options),   \
+        group(type, task, cli_task_opt, cli_rows_options),                                         \
+        group(type, task.open, cli_opening, cli_opening_options)
 void cli_task_opt_init(cli_task_opt *o);
 
 /* Fill the library's options. Borrows from `o`. */

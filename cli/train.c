@@ -23,7 +23,7 @@ typedef struct {
     const char *categorical, *missing; /* converted to from.read */
     const char *output, *curve;
     const char *optimizer, *keep;
-    double rate, momentum, dropout;
+    double rate, dropout;
     size_t epochs, batch, patience, seed, jobs, hidden;
     int resume, force;
     cli_common common;
@@ -76,8 +76,6 @@ static const cli_option options[] = {
     {"optimizer", 0, "NAME", CLI_CHOICE(train_options, optimizer), "optimizer",
      .choices = "sgd adam adadelta", .unset = "by architecture"},
     {"rate", 0, "R", CLI_NUMBER(train_options, rate), "learning rate", .unset = "the optimizer's"},
-    {"momentum", 0, "X", CLI_NUMBER(train_options, momentum), "momentum, beta 1 or rho",
-     .unset = "the optimizer's", .more = "Momentum of sgd, beta 1 of adam, rho of adadelta."},
     {"dropout", 0, "SHARE", CLI_NUMBER(train_options, dropout), "share of units dropped",
      .unset = "by architecture", .more = "Before the last layer."},
     {"words", 0, "N", CLI_COUNT(train_options, from.words), "size of the vocabulary of texts",
@@ -106,7 +104,7 @@ static const cli_option options[] = {
 static void init(void *p) {
     train_options *o = p;
     o->seed = 1;
-    o->rate = o->momentum = o->dropout = NAN;
+    o->rate = o->dropout = NAN;
     sis_data_opt_init(&o->from.read);
 }
 
@@ -135,7 +133,6 @@ static int settle(const train_options *o, sis_training_set *s) {
                              : strcmp(o->optimizer, "adam") == 0 ? SIS_ADAM
                                                                  : SIS_ADADELTA);
     p->rate = isnan(o->rate) ? p->rate : o->rate;
-    p->momentum = isnan(o->momentum) ? p->momentum : o->momentum;
     p->epochs = o->epochs ? o->epochs : p->epochs;
     p->batch = o->batch ? o->batch : p->batch;
     p->patience = o->patience ? o->patience : p->patience;

@@ -24,8 +24,7 @@ typedef struct {
 
 static const cli_option options[] = {
     CLI_HEADING("Input"),
-    CLI_OPTIONAL_GROUP(verify_options, task, cli_task_opt, cli_source_options),
-    CLI_OPTIONAL_GROUP(verify_options, task.open, cli_opening, cli_opening_options),
+    CLI_SOURCES(verify_options, CLI_OPTIONAL_GROUP, cli_source_options),
     {"trust", 0, NULL, CLI_FLAG(verify_options, task.opt.audit.trust),
      "run the command of the results, and print it", .not_in_provenance = 1,
      .more = "Model, input and mask files then come from the results, unless you give them here. "
@@ -386,26 +385,27 @@ static int judge_word(const verify_options *o, const char *path, const char *wor
     size_t length = strcspn(word + 2, "=");
     const cli_option *option = cli_option_find(options, word + 2, length);
     const char *value = word[2 + length] ? word + 3 + length : "", *file = NULL;
-    *taken = option && !option->not_in_provenance;
-    if (!*taken || o->task.opt.audit.trust)
-        return CLI_DONE;
-    int given = cli_option_given(&cli_verify, o, option);
+    int given = option ? cli_option_given(&cli_verify, o, option) : 0;
     if (given < 0)
         return CLI_FAILED;
+    *taken = option && !option->not_in_provenance && !given;
+    if (!*taken || o->task.opt.audit.trust)
+        return CLI_DONE;
     if (option->from_results == CLI_CHECKED_FROM_RESULTS)
         file = file_of(value);
-    *taken = !given && option->from_results != CLI_NOT_FROM_RESULTS && (!file || is_named(o, file));
-    if (*taken || given || option->required)
+    *taken = option->from_results != CLI_NOT_FROM_RESULTS && (!file || is_named(o, file));
+    if (*taken || option->required)
         return CLI_DONE;
     return cli_usage("%s was made with %s, a file that only the results name; "
                      "give the option yourself, or --trust",
                      path, word);
 }
 
-/* Parse the recorded words that this command accepts. */
+/* Parse the recorded words that this command accepts, then the caller's own, which take
+ * precedence. */
 static int parse_words(const verify_options *o, const char *path, const sis_provenance *provenance,
-                       verify_options *base) {
-    char **argv = cli_grab(provenance->n_command + 1, sizeof *argv);
+                       const cli_list *own, verify_options *base) {
+    char **argv = cli_grab(provenance->n_command + own->n + 1, sizeof *argv);
     cli_list args = {0};
     int n = 0, help = 0, status = argv ? CLI_DONE : CLI_FAILED;
     if (argv)
@@ -417,6 +417,8 @@ static int parse_words(const verify_options *o, const char *path, const sis_prov
         if (taken)
             argv[n++] = (char *)provenance->command[i];
     }
+    for (size_t i = 2; argv && i < own->n; i++)
+        argv[n++] = (char *)own->items[i];
     if (status == CLI_DONE)
         status = cli_parse(&cli_verify, n, argv, base, &args, &help);
     free((void *)args.items);
@@ -449,7 +451,7 @@ static int lacks_source(const char *path, const sis_provenance *provenance) {
  * recorded model and input. */
 static int verify_as_provenance(const verify_options *o, const cli_list *args) {
     sis_provenance provenance = {0};
-    cli_list none = {0};
+    cli_list none = {0}, own = {0};
     verify_options *base = cli_options_new(&cli_verify);
     int status = base ? find_provenance(args->items[0], &provenance) : CLI_FAILED;
     int has_source = o->task.opt.model.spec && o->task.opt.examples.input;
@@ -459,20 +461,19 @@ static int verify_as_provenance(const verify_options *o, const cli_list *args) {
         cli_note(0, "--trust: running the command of %s:", args->items[0]);
         print_command(&provenance);
     }
-    if (status == CLI_DONE && provenance.n_command)
-        status = parse_words(o, args->items[0], &provenance, base);
     if (status == CLI_DONE)
-        status = cli_options_merge(&cli_verify, o, base);
+        status = cli_words_of(&cli_verify, o, 1, &own);
+    if (status == CLI_DONE)
+        status = parse_words(o, args->items[0], &provenance, &own, base);
     if (status == CLI_DONE && (!base->task.opt.model.spec || !base->task.opt.examples.input))
         status = cli_usage("--model MODEL and --input FILE are missing, and %s does not name them",
                            args->items[0]);
     if (status == CLI_DONE)
         status = verify_all(base, args);
-    if (base) {
-        cli_options_unshare(&cli_verify, o, base);
+    if (base)
         cli_release(&cli_verify, base, &none);
-    }
     free(base);
+    cli_words_release(&own);
     sis_provenance_release(&provenance);
     return status;
 }
