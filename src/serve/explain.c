@@ -2,6 +2,7 @@
  *
  * Requests that use a model: from instances to a task, and from its records or scores to an answer.
  */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,6 @@ typedef struct {
     sis__serving *serving;
     sis__served *model;
     sis__request *request;
-    enum sis__form form;
     json_t *body;
     sis__ask ask;
     sis_data *data;
@@ -37,31 +37,41 @@ static int wrong(const char *name, const char *expected) {
     return sis__fail(SIS_E_OPTION, "parameters: %s: expected %s", name, expected);
 }
 
-static int get_text(const json_t *from, const char *name, const char **out) {
-    const json_t *v = json_object_get(from, name);
-    if (v && !json_is_string(v))
-        return wrong(name, "a text");
-    *out = json_string_value(v);
-    return SIS_OK;
-}
+/* The parameters of a request, and where sis__ask has them. The first three may be numbers. */
+static const struct {
+    const char *name;
+    enum { TEXT_OR_NUMBER, TEXT, FLAG, COUNT } kind;
+    size_t offset;
+} PARAMETERS[] = {{"threshold", TEXT_OR_NUMBER, offsetof(sis__ask, threshold)},
+                  {"target", TEXT_OR_NUMBER, offsetof(sis__ask, target)},
+                  {"target_index", TEXT_OR_NUMBER, offsetof(sis__ask, target_index)},
+                  {"below", FLAG, offsetof(sis__ask, below)},
+                  {"mask", TEXT, offsetof(sis__ask, mask)},
+                  {"method", TEXT, offsetof(sis__ask, method)},
+                  {"units", TEXT, offsetof(sis__ask, units)},
+                  {"fixed", TEXT, offsetof(sis__ask, fixed)},
+                  {"cheapest", FLAG, offsetof(sis__ask, cheapest)},
+                  {"max_subsets", COUNT, offsetof(sis__ask, max_subsets)},
+                  {"trace", FLAG, offsetof(sis__ask, trace)}};
+enum { N_PARAMETERS = sizeof PARAMETERS / sizeof *PARAMETERS };
 
-/* A text, or a number that is written to `number`. */
-static int get_either(const json_t *from, const char *name, const char **out, char number[32]) {
-    const json_t *v = json_object_get(from, name);
-    if (!json_is_number(v))
-        return get_text(from, name, out);
-    sis__format(number, 32, "%.17g", json_number_value(v));
-    *out = number;
-    return SIS_OK;
-}
-
-static int get_flag(const json_t *from, const char *name, int *out) {
-    const json_t *v = json_object_get(from, name);
-    if (v && !json_is_boolean(v))
-        return wrong(name, "true or false");
-    if (v)
-        *out = json_is_true(v);
-    return SIS_OK;
+static int read_parameter(size_t k, const json_t *v, sis__ask *ask) {
+    const char *name = PARAMETERS[k].name;
+    void *to = (char *)ask + PARAMETERS[k].offset;
+    if (PARAMETERS[k].kind == FLAG) {
+        *(int *)to = json_is_true(v);
+        return json_is_boolean(v) ? SIS_OK : wrong(name, "true or false");
+    }
+    if (PARAMETERS[k].kind == COUNT) {
+        *(long *)to = (long)json_integer_value(v);
+        return json_integer_value(v) >= 1 ? SIS_OK : wrong(name, "a whole number from 1");
+    }
+    *(const char **)to = json_string_value(v);
+    if (PARAMETERS[k].kind == TEXT_OR_NUMBER && json_is_number(v)) {
+        sis__format(ask->numbers[k], sizeof *ask->numbers, "%.17g", json_number_value(v));
+        *(const char **)to = ask->numbers[k];
+    }
+    return *(const char **)to ? SIS_OK : wrong(name, "a text");
 }
 
 /* Refuse percentiles: they need all examples, and a request has only its own. */
@@ -73,56 +83,32 @@ static int check_threshold(const char *text) {
 }
 
 static int read_ask(const json_t *from, sis__ask *ask) {
-    const json_t *max = json_object_get(from, "max_subsets");
+    int error = SIS_OK;
     *ask = (sis__ask){.below = -1};
-    int error = get_either(from, "threshold", &ask->threshold, ask->number);
-    if (!error)
-        error = check_threshold(ask->threshold);
-    if (!error)
-        error = get_either(from, "target", &ask->target, ask->which[0]);
-    if (!error)
-        error = get_either(from, "target_index", &ask->target_index, ask->which[1]);
-    if (!error)
-        error = get_text(from, "mask", &ask->mask);
-    if (!error)
-        error = get_text(from, "method", &ask->method);
-    if (!error)
-        error = get_text(from, "units", &ask->units);
-    if (!error)
-        error = get_text(from, "fixed", &ask->fixed);
-    if (!error)
-        error = get_flag(from, "cheapest", &ask->cheapest);
-    if (!error)
-        error = get_flag(from, "below", &ask->below);
-    if (!error)
-        error = get_flag(from, "trace", &ask->trace);
-    if (!error && max && (!json_is_integer(max) || json_integer_value(max) < 1))
-        error = wrong("max_subsets", "a whole number from 1");
-    ask->max_subsets = max ? (long)json_integer_value(max) : 0;
-    return error;
+    for (size_t k = 0; !error && k < N_PARAMETERS; k++) {
+        const json_t *v = json_object_get(from, PARAMETERS[k].name);
+        error = v ? read_parameter(k, v, ask) : SIS_OK;
+    }
+    return error ? error : check_threshold(ask->threshold);
 }
 
-static const char *const KNOWN[] = {"threshold", "target", "target_index", "mask", "method",
-                                    "below",     "trace",  "max_subsets",  "units", "fixed",
-                                    "cheapest",  NULL};
-
 static int is_known(const char *name) {
-    size_t i = 0;
-    while (KNOWN[i] && strcmp(KNOWN[i], name) != 0)
-        i++;
-    return KNOWN[i] != NULL;
+    size_t k = 0;
+    while (k < N_PARAMETERS && strcmp(PARAMETERS[k].name, name) != 0)
+        k++;
+    return k < N_PARAMETERS;
 }
 
 /* Refuse unknown fields: a misspelled or misplaced option would otherwise be ignored. Clients of
  * the Open Inference Protocol may add their own. */
 static int check_names(const json_t *body, enum sis__form form) {
     const json_t *asked = json_object_get(body, "parameters");
-    for (size_t i = 0; KNOWN[i]; i++)
-        if (json_object_get(body, KNOWN[i]))
+    for (size_t k = 0; k < N_PARAMETERS; k++)
+        if (json_object_get(body, PARAMETERS[k].name))
             return sis__fail(SIS_E_OPTION,
                              "put \"%s\" into \"parameters\": "
                              "{\"parameters\":{\"%s\":...}}",
-                             KNOWN[i], KNOWN[i]);
+                             PARAMETERS[k].name, PARAMETERS[k].name);
     if (asked && !json_is_object(asked))
         return sis__fail(SIS_E_FORMAT, "\"parameters\": expected an object");
     if (json_object_get(asked, "class"))
@@ -130,10 +116,11 @@ static int check_names(const json_t *body, enum sis__form form) {
     for (void *at = json_object_iter((json_t *)asked); at && form != SIS__FORM_V2;
          at = json_object_iter_next((json_t *)asked, at))
         if (!is_known(json_object_iter_key(at)))
-            return sis__fail(SIS_E_OPTION,
-                             "parameters: unknown \"%.40s\"; expected threshold, below, "
-                             "target, target_index, mask, method, units, fixed, cheapest, max_subsets or trace",
-                             json_object_iter_key(at));
+            return sis__fail(
+                SIS_E_OPTION,
+                "parameters: unknown \"%.40s\"; expected threshold, below, "
+                "target, target_index, mask, method, units, fixed, cheapest, max_subsets or trace",
+                json_object_iter_key(at));
     return SIS_OK;
 }
 
@@ -144,7 +131,7 @@ static int read_instances(work *w) {
     sis__limits limits = {o->instances, o->values};
     const json_t *list = json_object_get(w->body, "instances");
     const json_t *inputs = json_object_get(w->body, "inputs");
-    if (w->form != SIS__FORM_V2)
+    if (w->request->form != SIS__FORM_V2)
         return list ? sis__instances_read(list, &w->model->schema, &limits, &w->data)
                     : sis__fail(SIS_E_FORMAT, "expected {\"instances\":[...]}");
     if (json_array_size(inputs) != 1)
@@ -160,7 +147,7 @@ static int parse_body(work *w) {
                          why.column, why.text);
     if (!json_is_object(w->body))
         return sis__fail(SIS_E_FORMAT, "the body is not a JSON object");
-    int error = check_names(w->body, w->form);
+    int error = check_names(w->body, w->request->form);
     return error ? error : read_ask(json_object_get(w->body, "parameters"), &w->ask);
 }
 
@@ -168,7 +155,7 @@ static int parse_body(work *w) {
 static int write_objects(const work *w, sis__buf *b) {
     const json_t *list = json_object_get(w->body, "instances"), *object;
     size_t i, max = w->serving->opt->instances;
-    if (w->form == SIS__FORM_V2 || json_array_size(list) == 0)
+    if (w->request->form == SIS__FORM_V2 || json_array_size(list) == 0)
         return sis__fail(SIS_E_FORMAT, "expected {\"instances\":[{\"%s\":...},...]}",
                          w->model->schema.explain);
     if (json_array_size(list) > max)
@@ -177,8 +164,10 @@ static int write_objects(const work *w, sis__buf *b) {
     json_array_foreach(list, i, object) {
         char *line = json_is_object(object) ? sis__json_dump(object, JSON_COMPACT) : NULL;
         if (!line)
-            return sis__fail(SIS_E_FORMAT, "instance %zu: expected an object with the fields of "
-                                           "the prompt", i);
+            return sis__fail(SIS_E_FORMAT,
+                             "instance %zu: expected an object with the fields of "
+                             "the prompt",
+                             i);
         sis__buf_str(b, line);
         sis__buf_char(b, '\n');
         free(line);
@@ -337,7 +326,7 @@ static int add_record(work *w, const sis_record *record) {
         return error;
     sis__json_comma(b, w->done++);
     n -= n > 0 && line[n - 1] == '\n';
-    if (w->form == SIS__FORM_V2) {
+    if (w->request->form == SIS__FORM_V2) {
         sis__buf_char(b, '"');
         sis__buf_escape(b, line, n);
         sis__buf_char(b, '"');
@@ -354,7 +343,7 @@ static int add_record(work *w, const sis_record *record) {
 static void write_explanations(work *w, int *error) {
     sis__buf *b = &w->request->answer;
     sis__buf_char(b, '{');
-    if (w->form == SIS__FORM_V2) {
+    if (w->request->form == SIS__FORM_V2) {
         write_id(w);
         sis__buf_str(b, ",\"outputs\":[{\"name\":\"explanations\",\"datatype\":\"BYTES\","
                         "\"parameters\":{\"content_type\":\"application/json\"},\"data\":[");
@@ -364,7 +353,7 @@ static void write_explanations(work *w, int *error) {
     if (!*error)
         *error = explain_all(w, add_record);
     sis__buf_char(b, ']');
-    if (w->form == SIS__FORM_V2)
+    if (w->request->form == SIS__FORM_V2)
         sis__buf_printf(b, ",\"shape\":[%zu]}]", w->done);
     write_cut(w);
     sis__buf_char(b, '}');
@@ -399,8 +388,9 @@ static void write_report(work *w, int *error) {
     free(html);
 }
 
-void sis__serve_explain(sis__serving *s, sis__served *model, sis__request *r, enum sis__form form) {
-    work w = {.serving = s, .model = model, .request = r, .form = form};
+void sis__serve_explain(sis__serving *s, sis__served *model, sis__request *r) {
+    work w = {.serving = s, .model = model, .request = r};
+    enum sis__form form = r->form;
     int error = begin(&w);
     if (!error && form == SIS__FORM_REPORT)
         write_report(&w, &error);
@@ -421,13 +411,13 @@ static int add_scores(void *ctx, size_t i, const double *scores) {
     size_t n = sis_task_model(w->task)->n_outputs;
     (void)i;
     sis__json_comma(b, w->done++);
-    if (n > 1 && w->form == SIS__FORM_V1)
+    if (n > 1 && w->request->form == SIS__FORM_V1)
         sis__buf_char(b, '[');
     for (size_t k = 0; k < n; k++) {
         sis__json_comma(b, k);
         sis__buf_double(b, scores[k]);
     }
-    if (n > 1 && w->form == SIS__FORM_V1)
+    if (n > 1 && w->request->form == SIS__FORM_V1)
         sis__buf_char(b, ']');
     atomic_fetch_add(&w->serving->metrics.counts[SIS__COUNT_PREDICTED], 1);
     return sis__buf_error(b);
@@ -436,7 +426,7 @@ static int add_scores(void *ctx, size_t i, const double *scores) {
 static void write_predictions(work *w, int *error) {
     sis__buf *b = &w->request->answer;
     sis__buf_char(b, '{');
-    if (w->form == SIS__FORM_V2) {
+    if (w->request->form == SIS__FORM_V2) {
         write_id(w);
         sis__buf_printf(
             b,
@@ -447,11 +437,11 @@ static void write_predictions(work *w, int *error) {
         sis__json_list(b, "predictions");
     }
     *error = sis_task_predict(w->task, NULL, w->n, add_scores, w);
-    sis__buf_str(b, w->form == SIS__FORM_V2 ? "]}]}" : "]}");
+    sis__buf_str(b, w->request->form == SIS__FORM_V2 ? "]}]}" : "]}");
 }
 
-void sis__serve_predict(sis__serving *s, sis__served *model, sis__request *r, enum sis__form form) {
-    work w = {.serving = s, .model = model, .request = r, .form = form};
+void sis__serve_predict(sis__serving *s, sis__served *model, sis__request *r) {
+    work w = {.serving = s, .model = model, .request = r};
     int error = begin(&w);
     if (!error)
         write_predictions(&w, &error);

@@ -100,7 +100,7 @@ static int from_values(reading *r, const double *values, size_t rank, size_t *di
     r->with.kind = table ? "table" : image && rank > 2 ? "image" : "array";
     r->with.missing = 1;
     if (table) {
-        r->with.names = (const char *const *)s->names;
+        r->with.names = s->names;
         r->with.map = s->map;
         r->with.features = s->column_names;
     }

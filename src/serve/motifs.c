@@ -80,10 +80,11 @@ static int add_matches(const sis_motifs *motifs, const char *pattern, sis__buf *
     return n < 0 ? (int)n : SIS_OK;
 }
 
-void sis__serve_motifs(sis__serving *s, sis__request *r) {
+void sis__serve_motifs(sis__serving *s, sis__served *none, sis__request *r) {
     json_error_t why;
     json_t *body = sis__json_load(r->body, r->n_body, JSON_REJECT_DUPLICATES, &why);
     const json_t *patterns = json_object_get(body, "patterns");
+    (void)none;
     int error = body ? check(patterns) : sis__fail(SIS_E_ARGUMENT, "the body is not JSON");
     if (!s->motifs.n) {
         sis__request_fail(r, 404, "this server has no motifs; start it with --motifs");

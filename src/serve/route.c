@@ -99,7 +99,7 @@ static void list(sis__serving *s, sis__served *model, sis__request *r) {
 
 static void describe(sis__serving *s, sis__served *model, sis__request *r) {
     (void)s;
-    sis__served_describe(model, strncmp(r->path, "/v2/", 4) == 0, &r->answer);
+    sis__served_describe(model, r->form == SIS__FORM_V2, &r->answer);
 }
 
 static size_t number(const char *text, size_t otherwise) {
@@ -118,52 +118,32 @@ static void examples(sis__serving *s, sis__served *model, sis__request *r) {
         sis__request_fail(r, 500, NULL);
 }
 
-static void motifs(sis__serving *s, sis__served *model, sis__request *r) {
-    (void)model;
-    sis__serve_motifs(s, r);
-}
-
-static void explain_v1(sis__serving *s, sis__served *model, sis__request *r) {
-    sis__serve_explain(s, model, r, SIS__FORM_V1);
-}
-static void explain_v2(sis__serving *s, sis__served *model, sis__request *r) {
-    sis__serve_explain(s, model, r, SIS__FORM_V2);
-}
-static void report(sis__serving *s, sis__served *model, sis__request *r) {
-    sis__serve_explain(s, model, r, SIS__FORM_REPORT);
-}
-static void predict_v1(sis__serving *s, sis__served *model, sis__request *r) {
-    sis__serve_predict(s, model, r, SIS__FORM_V1);
-}
-static void predict_v2(sis__serving *s, sis__served *model, sis__request *r) {
-    sis__serve_predict(s, model, r, SIS__FORM_V2);
-}
-
 /* ---- The table ------------------------------------------------------------------------------- */
 
 static const struct {
     const char *path;
     int post; /* otherwise GET */
     handler *answer;
+    enum sis__form form;
 } routes[] = {
-    {"/", 0, page},
-    {"/live.css", 0, style},
-    {"/live.js", 0, script},
-    {"/metrics", 0, metrics},
-    {"/v1/models", 0, list},
-    {"/v1/motifs", 1, motifs},
-    {"/v1/models/*", 0, describe},
-    {"/v1/models/*/examples", 0, examples},
-    {"/v1/models/*:predict", 1, predict_v1},
-    {"/v1/models/*:explain", 1, explain_v1},
-    {"/v1/models/*:report", 1, report},
-    {"/v2", 0, about},
-    {"/v2/health/live", 0, live},
-    {"/v2/health/ready", 0, ready},
-    {"/v2/models/*", 0, describe},
-    {"/v2/models/*/ready", 0, ready},
-    {"/v2/models/*/infer", 1, predict_v2},
-    {"/v2/models/*/explain", 1, explain_v2},
+    {"/", 0, page, SIS__FORM_V1},
+    {"/live.css", 0, style, SIS__FORM_V1},
+    {"/live.js", 0, script, SIS__FORM_V1},
+    {"/metrics", 0, metrics, SIS__FORM_V1},
+    {"/v1/models", 0, list, SIS__FORM_V1},
+    {"/v1/motifs", 1, sis__serve_motifs, SIS__FORM_V1},
+    {"/v1/models/*", 0, describe, SIS__FORM_V1},
+    {"/v1/models/*/examples", 0, examples, SIS__FORM_V1},
+    {"/v1/models/*:predict", 1, sis__serve_predict, SIS__FORM_V1},
+    {"/v1/models/*:explain", 1, sis__serve_explain, SIS__FORM_V1},
+    {"/v1/models/*:report", 1, sis__serve_explain, SIS__FORM_REPORT},
+    {"/v2", 0, about, SIS__FORM_V2},
+    {"/v2/health/live", 0, live, SIS__FORM_V2},
+    {"/v2/health/ready", 0, ready, SIS__FORM_V2},
+    {"/v2/models/*", 0, describe, SIS__FORM_V2},
+    {"/v2/models/*/ready", 0, ready, SIS__FORM_V2},
+    {"/v2/models/*/infer", 1, sis__serve_predict, SIS__FORM_V2},
+    {"/v2/models/*/explain", 1, sis__serve_explain, SIS__FORM_V2},
 };
 enum { ROUTES = sizeof routes / sizeof *routes };
 
@@ -219,6 +199,7 @@ static void answer(sis__serving *s, sis__request *r, size_t route, const char *n
     } else {
         r->status = 200;
         r->type = "application/json";
+        r->form = routes[route].form;
         routes[route].answer(s, model, r);
         if (sis__buf_error(&r->answer)) {
             sis__buf_release(&r->answer);

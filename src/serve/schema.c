@@ -19,39 +19,16 @@
 
 enum { LOOKED_AT = 2000 }; /* examples read to find the range of a column */
 
-/* ---- Texts ----------------------------------------------------------------------------------- */
-
-static void free_texts(char **texts, size_t n) {
-    for (size_t i = 0; texts && i < n; i++)
-        free(texts[i]);
-    free(texts);
-}
-
-static char **copy_texts(const char *const *texts, size_t n) {
-    char **out = SIS_NEW(char *, n);
-    for (size_t i = 0; out && i < n; i++)
-        if (!(out[i] = sis__strdup(texts[i]))) {
-            free_texts(out, n);
-            return NULL;
-        }
-    return out;
-}
-
-/* A JSON list of texts; *n is 0 if it is not one. */
-static int parse_texts(const char *json, char ***out, size_t *n) {
-    json_t *list = json ? sis__json_load(json, strlen(json), 0, NULL) : NULL;
-    const char **texts = SIS_NEW(const char *, json_array_size(list));
-    int error = texts ? SIS_OK : SIS_E_NOMEM, all = json_array_size(list) > 0;
-    for (size_t i = 0; texts && all && i < json_array_size(list); i++)
-        all = (texts[i] = json_string_value(json_array_get(list, i))) != NULL;
-    if (!error && all) {
-        *n = json_array_size(list);
-        *out = copy_texts(texts, *n);
-        error = *out ? SIS_OK : SIS_E_NOMEM;
-    }
-    free(texts);
-    json_decref(list);
-    return error;
+/* The texts of a JSON list; NULL if it is not one. *list keeps them. */
+static const char **texts_of(sis__schema *s, const char *json, json_t **list, size_t *n) {
+    const char *text = "";
+    *list = json ? sis__json_load(json, strlen(json), 0, NULL) : NULL;
+    *n = json_array_size(*list);
+    const char **texts = *n ? SIS_ARENA(&s->memory, const char *, *n) : NULL;
+    for (size_t i = 0; texts && text && i < *n; i++)
+        text = texts[i] = json_string_value(json_array_get(*list, i));
+    *n = texts && text ? *n : 0;
+    return *n ? texts : NULL;
 }
 
 /* ---- Kind and shape -------------------------------------------------------------------------- */
@@ -103,11 +80,12 @@ static const char *kind_of(const sis_data *data, const sis_net *net, size_t n_na
 /* The category of a value of a column, housing=own or housing_own; NULL: the value is a number. */
 static const char *category_of(const char *value, const char *column) {
     size_t n = strlen(column);
-    return strncmp(value, column, n) == 0 && (value[n] == '=' || value[n] == '_') ? value + n + 1 : NULL;
+    return strncmp(value, column, n) == 0 && (value[n] == '=' || value[n] == '_') ? value + n + 1
+                                                                                  : NULL;
 }
 
 /* Add the column that begins at value `first`; of: the column name of each value. */
-static int add_column(sis__schema *s, const char *const *of, size_t first) {
+static void add_column(sis__schema *s, const char *const *of, size_t first) {
     sis__schema_column *c = &s->columns[s->n_columns++];
     int words = category_of(s->names[first], of[first]) != NULL;
     size_t n = 1;
@@ -115,69 +93,48 @@ static int add_column(sis__schema *s, const char *const *of, size_t first) {
            category_of(s->names[first + n], of[first]))
         n++;
     *c = (sis__schema_column){.first = first, .min = NAN, .max = NAN, .middle = NAN};
-    c->name = sis__strdup(words ? of[first] : s->names[first]);
-    c->n_categories = words ? n : 0;
-    c->categories = words ? SIS_NEW(char *, n) : NULL;
-    if (!c->name || (words && !c->categories))
-        return SIS_E_NOMEM;
-    for (size_t k = 0; words && k < n; k++)
-        if (!(c->categories[k] = sis__strdup(category_of(s->names[first + k], of[first]))))
-            return SIS_E_NOMEM;
+    c->name = words ? of[first] : s->names[first];
+    c->categories = words ? SIS_ARENA(&s->memory, const char *, n) : NULL;
+    c->n_categories = c->categories ? n : 0;
+    for (size_t k = 0; k < c->n_categories; k++)
+        c->categories[k] = category_of(s->names[first + k], of[first]);
     for (size_t k = 0; k < n; k++)
         s->map[first + k] = (int)(s->n_columns - 1);
-    return SIS_OK;
 }
 
 /* The column name of each value, from the examples. */
-static int columns_of_data(const sis__schema *s, const sis_data *data, const char **of) {
+static void columns_of_data(sis__schema *s, const sis_data *data, const char **of) {
     const char *const *features = sis_data_feature_names(data);
-    int *map = SIS_NEW(int, s->n_values);
-    if (!map)
-        return SIS_E_NOMEM;
-    sis_data_features(data, 0, map);
-    for (size_t v = 0; v < s->n_values; v++)
+    int *map = SIS_ARENA(&s->memory, int, s->n_values);
+    if (map)
+        sis_data_features(data, 0, map);
+    for (size_t v = 0; map && v < s->n_values; v++)
         of[v] = map[v] >= 0 ? features[map[v]] : s->names[v];
-    free(map);
-    return SIS_OK;
 }
 
-/* List the columns, where `of` is the column name of each value. */
-static int list_columns(sis__schema *s, const char *const *of) {
-    int error = SIS_OK;
-    s->columns = SIS_NEW(sis__schema_column, s->n_values);
-    s->column_names = SIS_NEW(const char *, s->n_values);
-    s->map = SIS_NEW(int, s->n_values);
-    if (!s->columns || !s->column_names || !s->map)
-        return SIS_E_NOMEM;
-    for (size_t v = 0; !error && v < s->n_values;) {
-        error = add_column(s, of, v);
+/* List the columns of a table. */
+static void find_columns(sis__schema *s, const sis_data *data, const sis_net *net) {
+    size_t n_said = 0;
+    if (strcmp(s->kind, "table") != 0 || s->n_values == 0)
+        return;
+    const char *meta = net && !data ? sis_net_meta_get(net, SIS_NET_META_COLUMNS) : NULL;
+    const char **said = texts_of(s, meta, &s->columns_json, &n_said);
+    const char **of = SIS_ARENA(&s->memory, const char *, s->n_values);
+    s->columns = SIS_ARENA(&s->memory, sis__schema_column, s->n_values);
+    s->column_names = SIS_ARENA(&s->memory, const char *, s->n_values);
+    s->map = SIS_ARENA(&s->memory, int, s->n_values);
+    if (sis__arena_error(&s->memory))
+        return;
+    for (size_t v = 0; v < s->n_values; v++)
+        of[v] = n_said == s->n_values ? said[v] : s->names[v];
+    if (data)
+        columns_of_data(s, data, of);
+    for (size_t v = 0; v < s->n_values && !sis__arena_error(&s->memory);) {
+        add_column(s, of, v);
         const sis__schema_column *c = &s->columns[s->n_columns - 1];
         s->column_names[s->n_columns - 1] = c->name;
         v += c->n_categories ? c->n_categories : 1;
     }
-    return error;
-}
-
-static int find_columns(sis__schema *s, const sis_data *data, const sis_net *net) {
-    const char **of = SIS_NEW(const char *, s->n_values);
-    char **said = NULL;
-    size_t n_said = 0;
-    if (strcmp(s->kind, "table") != 0 || s->n_values == 0) {
-        free(of);
-        return SIS_OK;
-    }
-    int error = of ? SIS_OK : SIS_E_NOMEM;
-    if (!error && data)
-        error = columns_of_data(s, data, of);
-    else if (!error && net)
-        error = parse_texts(sis_net_meta_get(net, SIS_NET_META_COLUMNS), &said, &n_said);
-    for (size_t v = 0; !error && !data && v < s->n_values; v++)
-        of[v] = n_said == s->n_values ? said[v] : s->names[v];
-    if (!error)
-        error = list_columns(s, of);
-    free_texts(said, n_said);
-    free(of);
-    return error;
 }
 
 /* Compute minimum, maximum and median of each numeric column in the examples. */
@@ -216,37 +173,30 @@ static void middle_of_net(sis__schema *s, const sis_net *net) {
 
 /* ---- Entry points ---------------------------------------------------------------------------- */
 
-static int find_names(sis__schema *s, const sis_model *model, const sis_data *data,
-                      const sis_net *net) {
-    const char *const *names = data ? sis_data_names(data) : sis_model_names(model);
-    if (net && !data)
-        return parse_texts(sis_net_meta_get(net, SIS_NET_META_NAMES), &s->names, &s->n_values);
-    size_t n = !names ? 0 : data ? sis_data_width(data, 0) : model->n_values;
-    if (!names || n == 0)
-        return SIS_OK;
-    s->names = copy_texts(names, n);
-    s->n_values = n;
-    return s->names ? SIS_OK : SIS_E_NOMEM;
+static void find_names(sis__schema *s, const sis_model *model, const sis_data *data,
+                       const sis_net *net) {
+    if (net && !data) {
+        const char *meta = sis_net_meta_get(net, SIS_NET_META_NAMES);
+        s->names = texts_of(s, meta, &s->names_json, &s->n_values);
+        return;
+    }
+    s->names = data ? sis_data_names(data) : sis_model_names(model);
+    s->n_values = !s->names ? 0 : data ? sis_data_width(data, 0) : model->n_values;
 }
 
 /* The model's names of its outputs, if it names all of them. */
-static int find_labels(sis__schema *s, const sis_model *model) {
+static void find_labels(sis__schema *s, const sis_model *model) {
     char label[256];
-    while (sis_model_label(model, s->n_labels, label, sizeof label) == SIS_OK) {
-        char **labels = sis__realloc(s->labels, s->n_labels + 1, sizeof *labels);
-        if (!labels)
-            return SIS_E_NOMEM;
-        s->labels = labels;
-        if (!(labels[s->n_labels] = sis__strdup(label)))
-            return SIS_E_NOMEM;
-        s->n_labels++;
+    size_t n = 0;
+    while (sis_model_label(model, n, label, sizeof label) == SIS_OK)
+        n++;
+    if (n == 0 || (model->n_outputs && n != model->n_outputs))
+        return;
+    s->labels = SIS_ARENA(&s->memory, const char *, n);
+    for (; s->labels && s->n_labels < n; s->n_labels++) {
+        sis_model_label(model, s->n_labels, label, sizeof label);
+        s->labels[s->n_labels] = sis__arena_own(&s->memory, sis__strdup(label));
     }
-    if (model->n_outputs && s->n_labels != model->n_outputs) {
-        free_texts(s->labels, s->n_labels);
-        s->labels = NULL;
-        s->n_labels = 0;
-    }
-    return SIS_OK;
 }
 
 int sis__schema_init(sis__schema *s, const sis_task *task) {
@@ -259,36 +209,31 @@ int sis__schema_init(sis__schema *s, const sis_task *task) {
         s->kind = "prompt";
         return error;
     }
-    error = find_names(s, model, data, net);
+    find_names(s, model, data, net);
     s->kind = kind_of(data, net, s->n_values);
     if (data)
         shape_of_data(s, data);
     else if (net)
         shape_of_net(s, net);
-    if (!error)
-        error = find_columns(s, data, net);
+    find_columns(s, data, net);
+    find_labels(s, model);
+    error = sis__arena_error(&s->memory);
     if (!error && data && s->columns)
         error = measure_columns(s, data);
     else if (!error && net && s->columns)
         middle_of_net(s, net);
-    if (!error)
-        error = find_labels(s, model);
     if (error)
         sis__schema_release(s);
     return error;
 }
 
 void sis__schema_release(sis__schema *s) {
-    for (size_t k = 0; s->columns && k < s->n_columns; k++) {
-        free(s->columns[k].name);
-        free_texts(s->columns[k].categories, s->columns[k].n_categories);
-    }
-    free(s->columns);
-    free(s->column_names);
-    free_texts(s->names, s->n_values);
-    free_texts(s->labels, s->n_labels);
-    free_texts(s->fields, s->n_fields);
-    free(s->map);
+    for (size_t i = 0; i < s->n_fields; i++)
+        free(s->fields[i]);
+    free(s->fields);
+    json_decref(s->names_json);
+    json_decref(s->columns_json);
+    sis__arena_release(&s->memory);
     *s = (sis__schema){0};
 }
 
@@ -296,7 +241,7 @@ static void write_column(const sis__schema_column *c, sis__buf *b) {
     sis__buf_char(b, '{');
     sis__json_text(b, "name", c->name);
     if (c->categories)
-        sis__json_texts(b, "categories", (const char *const *)c->categories, c->n_categories);
+        sis__json_texts(b, "categories", c->categories, c->n_categories);
     if (isfinite(c->min)) {
         sis__json_number(b, "least", c->min);
         sis__json_number(b, "most", c->max);
@@ -316,7 +261,7 @@ void sis__schema_write(const sis__schema *s, sis__buf *b) {
     if (s->rank)
         sis__json_counts(b, "shape", s->dims, s->rank);
     if (s->labels)
-        sis__json_texts(b, "labels", (const char *const *)s->labels, s->n_labels);
+        sis__json_texts(b, "labels", s->labels, s->n_labels);
     if (!s->columns)
         return;
     sis__json_list(b, "columns");

@@ -25,30 +25,33 @@
 #include <sis/dna.h>
 #include <sis/serve.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 
 /* ---- schema.c ------------------------------------------------------------------------------ */
 
 /* A column of a table: one value, or one for each of its categories. */
 typedef struct sis__schema_column {
-    char *name;
+    const char *name;
     size_t first, n_categories; /* first value; number of categories, 0: a number */
-    char **categories;          /* (n_categories) */
+    const char **categories;    /* (n_categories) */
     double min, max, middle;    /* of a number, in the examples; NaN: unknown */
 } sis__schema_column;
 
-/* The form of an input. */
+/* The form of an input. Texts belong to the task, or to `memory`. */
 typedef struct sis__schema {
-    const char *kind;     /* from sis_data_kind() */
-    size_t rank, dims[8]; /* of numbers; rank 0: unknown */
+    sis__arena memory;
+    json_t *names_json, *columns_json; /* of a network's metadata, or NULL */
+    const char *kind;                  /* from sis_data_kind() */
+    size_t rank, dims[8];              /* of numbers; rank 0: unknown */
     size_t n_columns;
     sis__schema_column *columns; /* of a table with names, else NULL */
     const char **column_names;   /* (n_columns) the same names */
     size_t n_values;
-    char **names; /* (n_values) names of values, with the columns */
-    int *map;     /* (n_values) the column of each */
+    const char *const *names; /* (n_values) names of values, with the columns */
+    int *map;                 /* (n_values) the column of each */
     size_t n_labels;
-    char **labels; /* of outputs */
+    const char **labels; /* of outputs */
     size_t n_fields;
     char **fields;              /* (n_fields) of the prompt of a language model, else NULL */
     const char *explain, *unit; /* the field that is split, and its unit */
@@ -89,10 +92,9 @@ void sis__served_drop(sis__served *s);
 /* Options that a request may set. Each may be absent. */
 typedef struct sis__ask {
     const char *threshold, *target, *target_index, *mask, *method, *units, *fixed;
-    char number[32];   /* buffer for threshold */
-    char which[2][32]; /* buffers for target and target_index */
-    int below;         /* -1: absent */
-    long max_subsets;  /* 0: absent */
+    char numbers[3][32]; /* of the first three, if they are numbers */
+    int below;           /* -1: absent */
+    long max_subsets;    /* 0: absent */
     int trace, cheapest;
 } sis__ask;
 
@@ -163,6 +165,9 @@ void sis__metrics_write(const sis__metrics *m, sis__buf *b);
 
 /* ---- route.c ------------------------------------------------------------------------------- */
 
+/* The protocol of an answer. */
+enum sis__form { SIS__FORM_V1, SIS__FORM_V2, SIS__FORM_REPORT };
+
 /* A complete request and its answer. */
 typedef struct sis__request {
     /* Request. */
@@ -171,6 +176,7 @@ typedef struct sis__request {
     size_t n_body;
 
     /* Answer. */
+    enum sis__form form;
     unsigned status;
     const char *type;
     const char *allow; /* of status 405 */
@@ -209,14 +215,12 @@ void sis__request_fail(sis__request *r, unsigned status, const char *text);
 
 /* ---- explain.c ----------------------------------------------------------------------------- */
 
-enum sis__form { SIS__FORM_V1, SIS__FORM_V2, SIS__FORM_REPORT };
-
-void sis__serve_explain(sis__serving *s, sis__served *model, sis__request *r, enum sis__form form);
-void sis__serve_predict(sis__serving *s, sis__served *model, sis__request *r, enum sis__form form);
+void sis__serve_explain(sis__serving *s, sis__served *model, sis__request *r);
+void sis__serve_predict(sis__serving *s, sis__served *model, sis__request *r);
 
 /* ---- motifs.c ------------------------------------------------------------------------------ */
 
-void sis__serve_motifs(sis__serving *s, sis__request *r);
+void sis__serve_motifs(sis__serving *s, sis__served *none, sis__request *r);
 
 /* ---- pool.c -------------------------------------------------------------------------------- */
 

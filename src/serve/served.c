@@ -38,7 +38,8 @@ int sis__served_open(const sis_served *from, sis__served **out) {
     if (!error)
         error = sis__schema_init(&s->schema, s->task);
     s->schema.explain = opt.model.open.explain;
-    s->schema.unit = strcmp(opt.question.features, "each") == 0 ? "sentence" : opt.question.features;
+    s->schema.unit =
+        strcmp(opt.question.features, "each") == 0 ? "sentence" : opt.question.features;
     if (error) {
         sis__fail_in(error, "model %s", from->name);
         sis__served_drop(s);
@@ -276,7 +277,7 @@ static void describe_v2(const sis__served *s, sis__buf *b) {
     sis__buf_printf(b, outputs ? "%zu]" : "-1]", outputs);
     if (s->schema.labels) {
         sis__json_object(b, "parameters");
-        sis__json_texts(b, "labels", (const char *const *)s->schema.labels, s->schema.n_labels);
+        sis__json_texts(b, "labels", s->schema.labels, s->schema.n_labels);
         sis__buf_char(b, '}');
     }
     sis__buf_str(b, "}]");
