@@ -24,7 +24,7 @@ python) needed="$needed $python" wanted="$wanted patchelf" ;;
 deb) needed="$needed $wanted dpkg-dev debhelper dh-python python3-dev" && wanted= ;;
 esac
 [ "${1-}" != deep ] || wanted="$wanted clang libclang-rt-dev musl-tools libopenmpi-dev openmpi-bin jupyter-nbconvert
-    python3-ipykernel python3-matplotlib mypy patchelf gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
+    python3-ipykernel mypy patchelf gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
     for tool in cmake pkg-config cc protoc-c; do

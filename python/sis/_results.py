@@ -181,12 +181,6 @@ class Explanation:
     def _repr_html_(self):
         return frame_of([self.line], "example %s" % self.id)
 
-    def plot(self, subset: int = 0, ax: Any = None) -> Any:
-        """Draw it with matplotlib: an image with its subset, a text or table with its features, or
-        the scores along the selection."""
-        from ._plot import plot_explanation
-        return plot_explanation(self, subset, ax)
-
 
 def within_domain(results, options):
     """Options of an audit: where a proof holds is part of what its record claims."""
@@ -425,12 +419,27 @@ class Results:
             found = _core.verify(core, [examples[i] for i in claims], lines, exhaustive)
         return [json.loads(line) for line in found]
 
-    def plot(self, i: Optional[int] = None, subset: int = 0, ax: Any = None) -> Any:
-        """Draw example i; without a number, the sizes and the features of all subsets."""
-        if i is not None:
-            return self[i].plot(subset, ax)
-        from ._plot import plot_results
-        return plot_results(self, ax)
+    def plot(self, name: Optional[str] = None) -> "Figure":
+        """A figure of `sis report --figure NAME`, such as "scores" or "sizes". Without a name: in how many subsets
+        each feature is."""
+        svg = _core.figure(self.lines, name)
+        if svg is None:
+            raise Error("plot: these results have no figure %s" % ("of features" if name is None else repr(name)))
+        return Figure(svg)
+
+
+class Figure:
+    """A figure as SVG, which notebooks show; `save` writes it to a file."""
+
+    def __init__(self, svg: str) -> None:
+        self.svg = svg
+
+    def _repr_svg_(self):
+        return self.svg
+
+    def save(self, path: "Union[str, os.PathLike[str]]") -> None:
+        """Write the file."""
+        _core.write(path, self.svg.encode())
 
 
 class Comparison:

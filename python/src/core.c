@@ -466,11 +466,9 @@ static PyObject *model_about(Model *m, PyObject *none) {
         Py_XDECREF(text);
     }
     char label[256];
-    for (size_t k = 0; !bad && m->opened; k++) {
-        if (sis_model_label(&m->model, k, label, sizeof label) != SIS_OK)
-            break;
+    for (size_t k = 0;
+         !bad && m->opened && sis_model_label(&m->model, k, label, sizeof label) == SIS_OK; k++)
         bad = list_add(labels, label);
-    }
     const char *const *called = m->opened ? sis_model_names(&m->model) : NULL;
     PyObject *names = PyList_New(0);
     bad |= !names;
@@ -732,40 +730,57 @@ static size_t features_of(size_t n, const Py_buffer *map) {
     return owner ? max : n;
 }
 
+/* The buffers of an example, in the order of the enumeration, those of "shown" aside. */
+static const struct {
+    const char *key;
+    int place;
+    size_t size; /* of an entry */
+} BUFFERS[] = {{"values", VALUES, sizeof(double)},
+               {"mask", MASK, sizeof(double)},
+               {"feature_map", MAP, sizeof(int)},
+               {"low", LOW, sizeof(double)},
+               {"high", HIGH, sizeof(double)},
+               {"missing", MISSING, 1},
+               {"scale", SCALE, sizeof(double)},
+               {"step", STEP, sizeof(double)},
+               {"fixed", FIXED, 1}};
+
+/* Either absent or of this length. */
+static int is_optional(const size_t *n, int place, size_t length) {
+    return n[place] == 0 || n[place] == length;
+}
+
 static int example_read(PyObject *dict, example *e) {
-    size_t n_mask, n_map, n_low, n_high, n_missing, n_scale, n_step, n_fixed;
+    size_t n[N_BUFFERS] = {0};
     sis_record *r = &e->record;
     sis_input *in = &e->input;
     PyObject *output = item(dict, "target"), *threshold = item(dict, "threshold");
-    if (buffer_item(dict, "values", sizeof(double), &e->buffers[VALUES], &in->n_values) ||
-        buffer_item(dict, "mask", sizeof(double), &e->buffers[MASK], &n_mask) ||
-        buffer_item(dict, "feature_map", sizeof(int), &e->buffers[MAP], &n_map) ||
-        buffer_item(dict, "low", sizeof(double), &e->buffers[LOW], &n_low) ||
-        buffer_item(dict, "high", sizeof(double), &e->buffers[HIGH], &n_high) ||
-        buffer_item(dict, "missing", 1, &e->buffers[MISSING], &n_missing) ||
-        buffer_item(dict, "scale", sizeof(double), &e->buffers[SCALE], &n_scale) ||
-        buffer_item(dict, "step", sizeof(double), &e->buffers[STEP], &n_step) ||
-        buffer_item(dict, "fixed", 1, &e->buffers[FIXED], &n_fixed) ||
-        texts_item(dict, "names", &e->names, &r->drawing.n_names) ||
+    for (size_t k = 0; k < sizeof BUFFERS / sizeof *BUFFERS; k++) {
+        int at = BUFFERS[k].place;
+        if (buffer_item(dict, BUFFERS[k].key, BUFFERS[k].size, &e->buffers[at], &n[at]))
+            return -1;
+    }
+    if (texts_item(dict, "names", &e->names, &r->drawing.n_names) ||
         texts_item(dict, "words", &e->words, &r->drawing.n_words) || shape_item(dict, e) ||
         texts_read(dict, r))
         return -1;
+    in->n_values = n[VALUES];
     in->output = r->question.target = output ? PyLong_AsSize_t(output) : 0;
     r->question.threshold = threshold ? PyFloat_AsDouble(threshold) : 0;
     if (PyErr_Occurred())
         return -1;
-    if (!r->id || !r->model || in->n_values == 0 || n_mask == 0 || n_mask % in->n_values ||
-        (n_map && n_map != in->n_values) || n_low != n_high || (n_low && n_low != in->n_values) ||
-        (n_missing && n_missing != in->n_values) || n_scale != n_step ||
-        (n_scale && n_scale != in->n_values) ||
-        (n_fixed && n_fixed != features_of(in->n_values, &e->buffers[MAP]))) {
+    if (!r->id || !r->model || in->n_values == 0 || n[MASK] == 0 || n[MASK] % in->n_values ||
+        !is_optional(n, MAP, in->n_values) || !is_optional(n, LOW, in->n_values) ||
+        n[HIGH] != n[LOW] || !is_optional(n, MISSING, in->n_values) ||
+        !is_optional(n, SCALE, in->n_values) || n[STEP] != n[SCALE] ||
+        !is_optional(n, FIXED, features_of(in->n_values, &e->buffers[MAP]))) {
         PyErr_SetString(Error, "an example needs id, model, values, a feature map of the "
                                "same length, and a mask of that length or a multiple of it");
         return -1;
     }
     in->values = (const double *)e->buffers[VALUES].buf;
     in->mask = (const double *)e->buffers[MASK].buf;
-    in->n_samples = n_mask / in->n_values;
+    in->n_samples = n[MASK] / in->n_values;
     in->feature_of = (const int *)e->buffers[MAP].buf;
     in->name = r->id;
     r->drawing.names = (const char *const *)e->names;
@@ -1227,6 +1242,19 @@ static int parse_line(PyObject *line, sis_record *r) {
     return error;
 }
 
+/* Hand each record of a list of lines to `visit`, which may keep it: copy *r and zero it. */
+static int each_record(PyObject *lines, int (*visit)(void *ctx, sis_record *r), void *ctx) {
+    int error = SIS_OK;
+    for (Py_ssize_t i = 0; error == SIS_OK && i < PyList_Size(lines); i++) {
+        sis_record r = {0};
+        error = parse_line(PyList_GetItem(lines, i), &r);
+        if (error == SIS_OK)
+            error = visit(ctx, &r);
+        sis_record_release(&r);
+    }
+    return error;
+}
+
 /* record_format(line, trace, provenance) -> the line with or without its traces; with what it says of how
  * the file was made, unless that is None */
 static PyObject *record_format(PyObject *self, PyObject *args) {
@@ -1268,17 +1296,6 @@ static PyObject *record_text(PyObject *self, PyObject *line) {
     free(text);
     sis_record_release(&r);
     return error ? raise_code(error) : out;
-}
-
-/* masked_name(line) -> what its masked score is the score of */
-static PyObject *masked_name(PyObject *self, PyObject *line) {
-    sis_record r;
-    (void)self;
-    if (parse_line(line, &r) != 0)
-        return NULL;
-    PyObject *out = Py_BuildValue("z", sis_record_masked_name(&r));
-    sis_record_release(&r);
-    return out;
 }
 
 /* An audit as a line of JSON to `out`. */
@@ -1363,15 +1380,19 @@ static PyObject *verify(PyObject *self, PyObject *args) {
 
 /* ---- Pages --------------------------------------------------------------------------------- */
 
+typedef struct {
+    sis_report *report;
+    const char *source;
+} report_to;
+
+static int add_to_report(void *ctx, sis_record *r) {
+    const report_to *to = ctx;
+    return sis_report_add(to->report, to->source, r);
+}
+
 static int report_of(PyObject *lines, const char *source, sis_report **out) {
     int error = sis_report_new(out);
-    for (Py_ssize_t i = 0; error == SIS_OK && i < PyList_Size(lines); i++) {
-        sis_record r;
-        if (parse_line(PyList_GetItem(lines, i), &r) != 0)
-            return SIS_E_FORMAT;
-        error = sis_report_add(*out, source, &r);
-    }
-    return error;
+    return error ? error : each_record(lines, add_to_report, &(report_to){*out, source});
 }
 
 /* page(lines, source, title, cards) -> bytes of HTML */
@@ -1393,6 +1414,39 @@ static PyObject *page(PyObject *self, PyObject *args) {
     free(html);
     sis_report_free(report);
     return error ? raise_code(error) : out;
+}
+
+/* One figure, once it is drawn. */
+typedef struct {
+    const char *name; /* NULL: any */
+    PyObject *svg;
+} figure_to;
+
+static int take_figure(void *ctx, const sis_figure *figure) {
+    figure_to *to = ctx;
+    if (to->name && strcmp(to->name, figure->name) != 0)
+        return SIS_OK;
+    to->svg = PyUnicode_FromStringAndSize(figure->bytes, (Py_ssize_t)figure->n);
+    return 1; /* no more figures */
+}
+
+/* figure(lines, name) -> SVG, or None if these results have none of this name; name None: what sis
+ * summary --plot draws */
+static PyObject *figure(PyObject *self, PyObject *args) {
+    PyObject *lines;
+    figure_to to = {0};
+    sis_report *report = NULL;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O!z", &PyList_Type, &lines, &to.name))
+        return NULL;
+    int error = report_of(lines, "results", &report);
+    if (error == SIS_OK)
+        error = to.name ? sis_report_figures(report, SIS_FIGURE_SVG, take_figure, &to)
+                        : sis_report_summary(report, 0, SIS_FIGURE_SVG, take_figure, &to);
+    sis_report_free(report);
+    if (error < 0)
+        return raise_code(error);
+    return to.svg || PyErr_Occurred() ? to.svg : Py_NewRef(Py_None);
 }
 
 /* ---- Many records -------------------------------------------------------------------------- */
@@ -1431,6 +1485,10 @@ static PyObject *clusters_of(const sis_clustering *c) {
     return out;
 }
 
+static int add_to_clusterer(void *ctx, sis_record *r) {
+    return sis_clusterer_add(ctx, "results", r);
+}
+
 /* cluster(lines, distance, eps, min_size, jobs) -> dict; eps NaN: found */
 static PyObject *cluster(PyObject *self, PyObject *args) {
     PyObject *lines, *out = NULL;
@@ -1445,13 +1503,8 @@ static PyObject *cluster(PyObject *self, PyObject *args) {
         return NULL;
     opt.min_size = (size_t)min_size;
     int error = sis_clusterer_new(&opt, &c);
-    for (Py_ssize_t i = 0; error == SIS_OK && i < PyList_Size(lines); i++) {
-        sis_record r;
-        if ((error = parse_line(PyList_GetItem(lines, i), &r)) != SIS_OK)
-            break;
-        error = sis_clusterer_add(c, "results", &r);
-        sis_record_release(&r);
-    }
+    if (error == SIS_OK)
+        error = each_record(lines, add_to_clusterer, c);
     if (error == SIS_OK) {
         Py_BEGIN_ALLOW_THREADS error = sis_clusterer_find(c, &found);
         Py_END_ALLOW_THREADS
@@ -1463,16 +1516,13 @@ static PyObject *cluster(PyObject *self, PyObject *args) {
     return error ? raise_code(error) : out;
 }
 
+static int add_to_records(void *ctx, sis_record *r) {
+    return sis_records_add(ctx, r);
+}
+
 static int records_of(PyObject *lines, sis_records *out) {
-    int error = SIS_OK;
     out->name = "results";
-    for (Py_ssize_t i = 0; error == SIS_OK && i < PyList_Size(lines); i++) {
-        sis_record r;
-        if ((error = parse_line(PyList_GetItem(lines, i), &r)) == SIS_OK) {
-            error = sis_records_add(out, &r);
-            sis_record_release(&r);
-        }
-    }
+    int error = each_record(lines, add_to_records, out);
     return error == SIS_OK ? sis_records_index(out, 0) : error;
 }
 
@@ -1504,6 +1554,10 @@ static PyObject *pairs(PyObject *self, PyObject *args) {
     return error ? raise_code(error) : out;
 }
 
+static int add_to_groups(void *ctx, sis_record *r) {
+    return sis_groups_add(ctx, r);
+}
+
 /* groups(lines, by) -> bytes: sis_groups_format, a line of JSON for each group */
 static PyObject *groups(PyObject *self, PyObject *args) {
     PyObject *lines;
@@ -1515,13 +1569,8 @@ static PyObject *groups(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "Os", &lines, &by))
         return NULL;
     int error = sis_groups_new(by, &g);
-    for (Py_ssize_t i = 0; error == SIS_OK && i < PyList_Size(lines); i++) {
-        sis_record r = {0};
-        error = parse_line(PyList_GetItem(lines, i), &r);
-        if (error == SIS_OK)
-            error = sis_groups_add(g, &r);
-        sis_record_release(&r);
-    }
+    if (error == SIS_OK)
+        error = each_record(lines, add_to_groups, g);
     if (error == SIS_OK)
         error = sis_groups_sort(g, &n, &features);
     if (error == SIS_OK)
@@ -1532,6 +1581,10 @@ static PyObject *groups(PyObject *self, PyObject *args) {
     return error == SIS_OK ? out : raise_code(error);
 }
 
+static int add_to_summary(void *ctx, sis_record *r) {
+    return sis_summary_add(ctx, r);
+}
+
 /* summary(lines) -> [(name, subsets, examples)], those of most subsets first */
 static PyObject *summary(PyObject *self, PyObject *lines) {
     PyObject *out = PyList_New(0);
@@ -1539,13 +1592,8 @@ static PyObject *summary(PyObject *self, PyObject *lines) {
     size_t n = 0;
     (void)self;
     int error = out ? sis_summary_new(&s) : SIS_E_NOMEM;
-    for (Py_ssize_t i = 0; error == SIS_OK && i < PyList_Size(lines); i++) {
-        sis_record r;
-        if ((error = parse_line(PyList_GetItem(lines, i), &r)) == SIS_OK) {
-            error = sis_summary_add(s, &r);
-            sis_record_release(&r);
-        }
-    }
+    if (error == SIS_OK)
+        error = each_record(lines, add_to_summary, s);
     if (error == SIS_OK)
         error = sis_summary_sort(s, &n);
     for (size_t k = 0; error == SIS_OK && k < n; k++) {
@@ -1721,10 +1769,10 @@ static PyMethodDef functions[] = {
     {"provenance", provenance_of, METH_VARARGS,
      "provenance(model, mask, examples, samples) -> bytes"},
     {"record_text", record_text, METH_O, "record_text(line) -> what sis show prints of it"},
-    {"masked_name", masked_name, METH_O, "masked_name(line) -> what its masked score is of"},
     {"record_format", record_format, METH_VARARGS,
      "record_format(line, trace, provenance=None) -> bytes"},
     {"page", page, METH_VARARGS, "page(lines, source, title, cards) -> bytes"},
+    {"figure", figure, METH_VARARGS, "figure(lines, name) -> SVG or None"},
     {"cluster", cluster, METH_VARARGS, "cluster(lines, distance, eps, min_size, jobs) -> dict"},
     {"pairs", pairs, METH_VARARGS, "pairs(lines, lines) -> list"},
     {"groups", groups, METH_VARARGS, "groups(lines, by) -> bytes, a line of JSON for each group"},
