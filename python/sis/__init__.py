@@ -13,7 +13,7 @@ from ._core import Error, version as __version__
 from ._explain import Explainer, Interrupted, explain
 from ._inputs import Grid, HotDeck
 from ._llm import LLM
-from ._results import Clusters, Comparison, Explanation, Results, Subset, load
+from ._results import Clusters, Comparison, Explanation, Figure, Results, Subset, load
 
-__all__ = ["Clusters", "Comparison", "Error", "Explainer", "Explanation", "Grid", "HotDeck", "Interrupted",
+__all__ = ["Clusters", "Comparison", "Error", "Explainer", "Explanation", "Figure", "Grid", "HotDeck", "Interrupted",
            "LLM", "Results", "Subset", "explain", "load"]
