@@ -90,17 +90,31 @@ void sis__buf_char(sis__buf *b, char c) {
     sis__buf_add(b, &c, 1);
 }
 
-void sis__buf_printf(sis__buf *b, const char *format, ...) {
-    va_list args, again;
-    va_start(args, format);
+static void add_format(sis__buf *b, const char *format, va_list args) {
+    va_list again;
     va_copy(again, args);
     int n = sis__vformat(NULL, 0, format, args);
-    va_end(args);
     if (n >= 0 && room(b, (size_t)n) == SIS_OK) {
         sis__vformat(b->data + b->len, (size_t)n + 1, format, again);
         b->len += (size_t)n;
     }
     va_end(again);
+}
+
+void sis__buf_printf(sis__buf *b, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    add_format(b, format, args);
+    va_end(args);
+}
+
+char *sis__buf_text(const char *format, ...) {
+    sis__buf b = {0};
+    va_list args;
+    va_start(args, format);
+    add_format(&b, format, args);
+    va_end(args);
+    return b.data;
 }
 
 /* ---- Numbers ---------------------------------------------------------------------------------

@@ -23,6 +23,9 @@ void sis__buf_str(sis__buf *b, const char *s);
 void sis__buf_char(sis__buf *b, char c);
 void sis__buf_printf(sis__buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A new string, the caller's to free; NULL: no memory. */
+char *sis__buf_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* The shortest decimal that reads back as the same double. JSON has no infinity or NaN: infinity is
  * written as 1.7976931348623157e308 with its sign, NaN as null. */
 void sis__buf_double(sis__buf *b, double v);

@@ -75,13 +75,12 @@ void sis_error_set(const char *message) {
 
 int sis__fail_unstable(double first, double again) {
     static const char *const why =
-        "an explanation needs a model that is a function of its input; is dropout "
-        "left on, does it sample, or is there noise in a server?";
+        "an explanation needs a model that is a function of its input; is dropout left on, does it "
+        "sample, or is there noise in a server?";
     if (isnan(first) || isnan(again))
         return sis__fail(SIS_E_UNSTABLE, "the model returned another score for the same row: %s",
                          why);
     return sis__fail(SIS_E_UNSTABLE,
-                     "the model returned another score for the same row (%.9g, "
-                     "then %.9g): %s",
+                     "the model returned another score for the same row (%.9g, then %.9g): %s",
                      first, again, why);
 }

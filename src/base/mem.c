@@ -74,6 +74,11 @@ char *sis__strdup(const char *s) {
     return (char *)sis__copy(s, strlen(s) + 1, 1);
 }
 
+char *sis__strndup(const char *s, size_t n) {
+    char *copy = (char *)sis__alloc(n + 1, 1);
+    return copy ? (char *)memcpy(copy, s, n) : NULL;
+}
+
 int sis__reserve(void *p, size_t *cap, size_t need, size_t size) {
     void *items;
     if (need <= *cap)

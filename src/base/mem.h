@@ -24,7 +24,9 @@ void *sis__large_pages(void *p, size_t n, size_t size);
 
 void *sis__copy(const void *p, size_t n, size_t size);
 
+/* A copy of a string; of its first n bytes. */
 char *sis__strdup(const char *s);
+char *sis__strndup(const char *s, size_t n);
 
 /* p: address of a pointer to items of any type. Makes room for `need` items where *cap fit; grows
  * by half. 0 or SIS_E_NOMEM. */

@@ -93,8 +93,8 @@ static int follow_main(const sis__declared *inputs, size_t n, size_t main, sis__
         roles[i].follow = sis__follow_named(inputs[i].name);
         if (roles[i].follow == SIS__FOLLOWS_NOT || inputs[i].kind >= SIS__INPUT_TEXTS)
             return sis__fail(SIS_E_UNSUPPORTED,
-                             "the model also takes input %.60s besides %.60s; give it a "
-                             "value with --with %.60s=...",
+                             "the model also takes input %.60s besides %.60s; give it a value with "
+                             "--with %.60s=...",
                              inputs[i].name, inputs[main].name, inputs[i].name);
     }
     return SIS_OK;
@@ -123,8 +123,8 @@ static int refuse_part(const sis__declared *inputs, size_t n, size_t i) {
     while (k < n && (inputs[k].given || has_rows(&inputs[k])))
         k++;
     return sis__fail(SIS_E_UNSUPPORTED,
-                     "the model has %zu inputs, and %.60s %s; choose one with "
-                     "--explain NAME and give the others with --with NAME=FILE",
+                     "the model has %zu inputs, and %.60s %s; choose one with --explain NAME and "
+                     "give the others with --with NAME=FILE",
                      n, inputs[k < n ? k : i].name,
                      k < n ? "has no axis for rows" : "leaves a size free");
 }
@@ -139,9 +139,8 @@ static int share_row(const sis__declared *inputs, size_t n, sis__input_role *rol
             *counted &= has_rows(&inputs[i]);
     }
     if (left == 0)
-        return sis__fail(SIS_E_ARGUMENT,
-                         "--with gives a value to every input of the model; leave out "
-                         "the one that takes the rows");
+        return sis__fail(SIS_E_ARGUMENT, "--with gives a value to every input of the model; leave "
+                                         "out the one that takes the rows");
     for (size_t i = 0; i < n; i++) {
         if (inputs[i].given)
             continue;

@@ -23,9 +23,8 @@ static int check(const sis__sized *type, const void *s, size_t room) {
                          type->init);
     if (size > room)
         return sis__fail(SIS_E_ARGUMENT,
-                         "%s: the size is %zu, but the library knows %zu bytes; call "
-                         "%s first, and use a library that is not older than the "
-                         "headers",
+                         "%s: the size is %zu, but the library knows %zu bytes; call %s first, and "
+                         "use a library that is not older than the headers",
                          type->name, size, type->size, type->init);
     return SIS_OK;
 }

@@ -5,9 +5,7 @@
 #include "base/spread.h"
 
 #include <pthread.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <sis/error.h>
 

@@ -53,3 +53,11 @@ int sis__utf8_same(const char *a, const char *b) {
     }
     return x == y && !*a && !*b;
 }
+
+size_t sis__utf8_put(uint32_t c, char text[4]) {
+    size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (size_t i = n; i-- > 1; c >>= 6)
+        text[i] = (char)(0x80 | (c & 0x3F));
+    text[0] = (char)(n == 1 ? c : c | (0xF00u >> n & 0xF0));
+    return n;
+}

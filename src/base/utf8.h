@@ -18,6 +18,9 @@ size_t sis__utf8_next(const char *s, size_t n, uint32_t *c);
 /* The same for a NUL-terminated text that is not at its end. */
 size_t sis__utf8_step(const char *s, uint32_t *c);
 
+/* Encode a character; returns its length. */
+size_t sis__utf8_put(uint32_t c, char text[4]);
+
 /* Is it valid UTF-8 without NUL? Returns n if so, else the offset of the first invalid byte. */
 size_t sis__utf8_check(const char *text, size_t n);
 

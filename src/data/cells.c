@@ -90,8 +90,8 @@ int sis__cells_next(sis__cells *t) {
         code = read_quoted(t);
         c = code == SIS_OK ? next_byte(t, 0) : c;
         if (code == SIS_OK && !ends_cell(t, c))
-            code = fail_at_line(t, "text after a closing quote (inside quotes, a quote is written "
-                                   "twice)");
+            code = fail_at_line(
+                t, "text after a closing quote (inside quotes, a quote is written twice)");
     }
     while (code == SIS_OK && !ends_cell(t, c)) {
         code = keep(t, c);

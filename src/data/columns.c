@@ -109,9 +109,8 @@ static int add_value(layout *l, size_t column, int category, const char *name) {
 static int too_many(const layout *l, size_t column) {
     char name[SIS__EXCERPT_SIZE];
     return sis__fail(SIS_E_FORMAT,
-                     "%s, column \"%s\": more than %d different cells, and not "
-                     "all are numbers; ignore the column (type ignore), or fix "
-                     "the cells that are not numbers",
+                     "%s, column \"%s\": more than %d different cells, and not all are numbers; "
+                     "ignore the column (type ignore), or fix the cells that are not numbers",
                      l->path, sis__cell_excerpt(l->columns[column].name, name),
                      SIS__CATEGORIES_MAX);
 }
@@ -339,9 +338,8 @@ static int unknown_category(const layout *l, size_t row, size_t column, uint16_t
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", n > 1 ? ", " : "",
                                      sis__cell_excerpt(l->names[v] + strlen(c->name) + 1, cell));
     return sis__fail(SIS_E_FORMAT,
-                     "%s, row %zu, column \"%s\": unknown category \"%s\"; "
-                     "expected %s%s",
-                     l->path, row, sis__cell_excerpt(c->name, name),
+                     "%s, row %zu, column \"%s\": unknown category \"%s\"; expected %s%s", l->path,
+                     row, sis__cell_excerpt(c->name, name),
                      sis__cell_excerpt(cell_text(c, found), cell), list, n > MAX ? ", ..." : "");
 }
 
@@ -349,9 +347,8 @@ static int unknown_category(const layout *l, size_t row, size_t column, uint16_t
 static int missing_word(const layout *l, size_t row, size_t column) {
     char name[SIS__EXCERPT_SIZE];
     return sis__fail(SIS_E_FORMAT,
-                     "%s, row %zu, column \"%s\": the cell is empty, and the "
-                     "model has no category for that; --missing nan sends 0 for "
-                     "every category",
+                     "%s, row %zu, column \"%s\": the cell is empty, and the model has no category "
+                     "for that; --missing nan sends 0 for every category",
                      l->path, row, sis__cell_excerpt(l->columns[column].name, name));
 }
 

@@ -16,6 +16,7 @@
 #include "base/ascii.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/ids.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/order.h"
@@ -51,37 +52,28 @@ typedef struct {
     int complete;         /* all cells have been read */
     uint16_t *codes;      /* (height - dropped, width) */
     size_t codes_room;
-    sis__layout *layout;      /* of a table in blocks */
-    int all_types;            /* any cell is accepted, only to describe the columns */
+    sis__layout *layout; /* of a table in blocks */
+    int all_types;       /* any cell is accepted, only to describe the columns */
     table_names of;
 } table;
 
 /* ---- The header ---------------------------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b) {
-    return strcmp(**(const char **const *)a, **(const char **const *)b);
-}
-
 /* Names of features must be unique. */
 static int check_names(const table *t) {
-    const char ***sorted = SIS_NEW_RAW(const char **, t->width);
-    int code = SIS_OK;
-    if (!sorted)
-        return SIS_E_NOMEM;
-    for (size_t k = 0; k < t->width; k++)
-        sorted[k] = &t->names[k];
-    qsort(sorted, t->width, sizeof *sorted, by_name);
-    for (size_t k = 1; k < t->width && code == SIS_OK; k++) {
-        char name[SIS__EXCERPT_SIZE];
-        size_t one = (size_t)(sorted[k - 1] - t->names), other = (size_t)(sorted[k] - t->names);
-        if (strcmp(*sorted[k - 1], *sorted[k]) == 0)
+    char name[SIS__EXCERPT_SIZE];
+    sis__ids sorted;
+    int code = sis__ids_init(&sorted, t->names, t->width);
+    for (size_t k = 1; code == SIS_OK && k < t->width; k++) {
+        const sis__id *one = &sorted.items[k - 1], *other = &sorted.items[k];
+        if (strcmp(one->id, other->id) == 0)
             code = sis__fail(SIS_E_FORMAT,
-                             "%s: columns %zu and %zu are both named \"%s\"; rename one, "
-                             "or give --no-header if the first line is a row",
-                             t->in.source.name, (one < other ? one : other) + 1,
-                             (one < other ? other : one) + 1, sis__cell_excerpt(*sorted[k], name));
+                             "%s: columns %zu and %zu are both named \"%s\"; rename one, or give "
+                             "--no-header if the first line is a row",
+                             t->in.source.name, one->at + 1, other->at + 1,
+                             sis__cell_excerpt(one->id, name));
     }
-    free(sorted);
+    sis__ids_release(&sorted);
     return code;
 }
 
@@ -94,8 +86,7 @@ static int check_blank(const table *t) {
     for (size_t k = t->width > 1; k < t->width; k++)
         if (!*t->names[k])
             return sis__fail(SIS_E_FORMAT,
-                             "%s: column %zu has no name in the header; name it, or "
-                             "remove it",
+                             "%s: column %zu has no name in the header; name it, or remove it",
                              t->in.source.name, k + 1);
     return SIS_OK;
 }
@@ -168,8 +159,7 @@ static int check_separator(const table *t) {
     if (t->in.separator != ',' || !t->in.last || t->in.quoted || !found)
         return SIS_OK;
     return sis__fail(SIS_E_FORMAT,
-                     "%s: the header is a single cell, \"%s\"; expected commas "
-                     "between cells, %s",
+                     "%s: the header is a single cell, \"%s\"; expected commas between cells, %s",
                      t->in.source.name, sis__cell_excerpt(cell, header),
                      *found == ';' ? "not semicolons: save it with commas"
                                    : "or tabs and a name ending in .tsv");
@@ -223,8 +213,8 @@ static const char *advice(const table *t, size_t column) {
         return "";
     return sis__same_word(t->names[column], "text")
                ? "; --text COLUMN takes a column as texts"
-               : "; for a column of words there are the options categorical, label and id, or "
-                 "take it out of the table";
+               : "; for a column of words there are the options categorical, label and id, or take "
+                 "it out of the table";
 }
 
 /* Fail: tell why the cell of this column is invalid. */
@@ -233,12 +223,12 @@ static int bad_cell(const table *t, size_t column) {
     const char *cell = t->in.cell.data;
     sis__cell_excerpt(t->names[column], name);
     if (sis__cell_blank(cell))
-        return sis__fail(SIS_E_FORMAT,
-                         "%s, row %zu (line %zu), column \"%s\": expected a %s, found an empty "
-                         "cell%s",
-                         t->in.source.name, t->height, t->in.row_line, name,
-                         column == t->of.label ? "label" : "number",
-                         column == t->of.label ? "" : SIS__SAY_MISSING);
+        return sis__fail(
+            SIS_E_FORMAT,
+            "%s, row %zu (line %zu), column \"%s\": expected a %s, found an empty cell%s",
+            t->in.source.name, t->height, t->in.row_line, name,
+            column == t->of.label ? "label" : "number",
+            column == t->of.label ? "" : SIS__SAY_MISSING);
     return sis__fail(SIS_E_FORMAT,
                      "%s, row %zu (line %zu), column \"%s\": expected a %snumber, found \"%s\"%s",
                      t->in.source.name, t->height, t->in.row_line, name,
@@ -415,8 +405,8 @@ static int read_row(table *t) {
 static int begin_columns(table *t) {
     const sis_data_opt *o = t->opt;
     t->of.label = t->of.id = SIZE_MAX;
-    if (!o->categorical && !o->label && !o->id && !o->kept && !o->types && !o->categories && !o->names &&
-        !t->all_types && !has_index(t))
+    if (!o->categorical && !o->label && !o->id && !o->kept && !o->types && !o->categories &&
+        !o->names && !t->all_types && !has_index(t))
         return SIS_OK;
     if (!(t->columns = SIS_NEW(sis__column, t->width)))
         return SIS_E_NOMEM;

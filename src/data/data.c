@@ -11,16 +11,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <sis/sis.h>
 #include <sis/text.h>
 
 #include "base/ascii.h"
-#include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sized.h"
 #include "data/cell.h"
-#include "data/npy.h"
+#include "data/packed.h"
 
 /* ---- Formats ------------------------------------------------------------------------------- */
 
@@ -55,8 +53,7 @@ static int unknown_format(const char *path) {
                                                    : " or ",
                                  formats[k].extension);
     return sis__fail(SIS_E_UNSUPPORTED,
-                     "%s: unknown format; expected a name ending in %s, or a "
-                     "folder of images",
+                     "%s: unknown format; expected a name ending in %s, or a folder of images",
                      path, list);
 }
 

@@ -53,10 +53,10 @@ struct sis_data {
     const char **feature_names; /* one allocation */
 };
 
-/* opt is never NULL. */
 /* Copy options of a program whose struct may be shorter; NULL: the defaults. */
 int sis__data_opt_take(const sis_data_opt *given, sis_data_opt *out);
 
+/* opt is never NULL. */
 typedef int sis__data_reader(const char *path, const sis_data_opt *opt, sis_data **out);
 
 sis__data_reader sis__data_read_npy, sis__data_read_csv, sis__data_read_tsv, sis__data_read_idx;
@@ -91,6 +91,9 @@ void sis__data_divide(sis_data *data, double divisor);
 void sis__data_set_labels(sis_data *data, const char **labels);
 void sis__data_set_kept(sis_data *data, const char **kept);
 void sis__data_set_ids(sis_data *data, const char **ids);
+
+/* Words given by the caller (words.c): n words of these lengths in the text, separated by blanks. */
+int sis__words_given(const char *text, const int *lengths, size_t n, sis_words *words);
 
 /* Set labels from a file (labels.c). */
 int sis__data_label(sis_data *data, const char *path);

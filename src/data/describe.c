@@ -113,8 +113,7 @@ static const char *type_name(const sis__column *c) {
 
 static int describe_column(const sis__columns *t, size_t k, sis_column *out) {
     const sis__column *c = &t->columns[k];
-    *out =
-        (sis_column){.name = sis__strdup(c->name), .type = type_name(c), .min = NAN, .max = NAN};
+    *out = (sis_column){.name = sis__strdup(c->name), .type = type_name(c), .min = NAN, .max = NAN};
     if (!out->name)
         return SIS_E_NOMEM;
     if (c->words == 0 && !sis__column_is_category(c))

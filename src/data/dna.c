@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/data.h>
 #include <sis/dna.h>
 
 #include "base/error.h"

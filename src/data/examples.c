@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "data/words.h"
 
 static const sis__examples *of(const sis_data *data) {
     return (const sis__examples *)data;
@@ -56,7 +55,8 @@ static int get_words(const sis_data *data, size_t i, sis_words *words) {
     const sis__example *x = &e->items[i];
     if (x->words == SIS__NONE)
         return sis_words_split(e->text.data + x->text, words);
-    const int *lengths = x->n_words ? e->ints + x->words : NULL; /* ints is NULL if no example has any */
+    const int *lengths =
+        x->n_words ? e->ints + x->words : NULL; /* ints is NULL if no example has any */
     return sis__words_given(e->text.data + x->text, lengths, x->n_words, words);
 }
 

@@ -2,6 +2,7 @@
  *
  * DNA sequences: FASTA, with labels in a file beside it, and ENCODE tables (.seq).
  */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,16 +16,16 @@
 /* Add the letters of one line to the pool, in upper case, without blanks. */
 static int add_letters(const sis__lines *l, const char *line, sis__examples *e) {
     for (const char *s = line; *s; s++) {
-        char c = *s >= 'a' && *s <= 'z' ? (char)(*s - 32) : *s;
+        char c = sis__upper(*s);
         if (c == ' ' || c == '\t')
             continue;
         if (!strchr("ACGTN", c))
-            return sis__fail(SIS_E_FORMAT,
-                             (unsigned char)c >= 0x20 && (unsigned char)c < 0x7F
-                                 ? "%s, line %zu: '%c' is not a base; expected A, C, G, T or N"
-                                 : "%s, line %zu: byte 0x%02x is not a base; expected A, C, G, "
-                                   "T or N",
-                             l->source.name, l->number, (unsigned char)*s);
+            return sis__fail(
+                SIS_E_FORMAT,
+                (unsigned char)c >= 0x20 && (unsigned char)c < 0x7F
+                    ? "%s, line %zu: '%c' is not a base; expected A, C, G, T or N"
+                    : "%s, line %zu: byte 0x%02x is not a base; expected A, C, G, T or N",
+                l->source.name, l->number, (unsigned char)*s);
         sis__buf_char(&e->text, c);
     }
     return sis__buf_error(&e->text);
@@ -123,10 +124,10 @@ static int read_sequences(sis__lines *l, void *how, sis__examples *e) {
                                               "the name of a sequence");
     }
     if (code == SIS_OK && !began)
-        return sis__fail(SIS_E_FORMAT,
-                         "%s: is empty; expected sequences, each after a line with "
-                         "'>' and its name",
-                         l->source.name);
+        return sis__fail(
+            SIS_E_FORMAT,
+            "%s: is empty; expected sequences, each after a line with '>' and its name",
+            l->source.name);
     return code == SIS_OK ? end_sequence(l, began, length, e) : code;
 }
 
@@ -180,17 +181,14 @@ static int read_labels(sis__lines *l, const char *path, sis_data *data) {
 /* Read labels from the file beside the sequences, if it exists. */
 static int find_labels(const char *path, sis_data *data) {
     sis__lines l = {0};
-    sis__buf beside;
-    sis__buf_init(&beside);
-    sis__buf_add(&beside, path, stem_length(path));
-    sis__buf_str(&beside, ".target");
-    int code = sis__buf_error(&beside);
-    if (code == SIS_OK && access(beside.data, F_OK) == 0) {
-        code = sis__replace_never(beside.data);
-        code = code == SIS_OK ? read_labels(&l, beside.data, data) : code;
+    char *beside = sis__buf_text("%.*s.target", (int)stem_length(path), path);
+    int code = beside ? SIS_OK : SIS_E_NOMEM;
+    if (code == SIS_OK && access(beside, F_OK) == 0) {
+        code = sis__replace_never(beside);
+        code = code == SIS_OK ? read_labels(&l, beside, data) : code;
         sis__lines_close(&l);
     }
-    sis__buf_release(&beside);
+    free(beside);
     return code;
 }
 

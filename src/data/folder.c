@@ -38,19 +38,10 @@ static const folder_data *of(const sis_data *data) {
 
 /* ---- Operations ---------------------------------------------------------------------------- */
 
-static char *path_of(const sis_data *data, const char *id) {
-    sis__buf b;
-    char *path;
-    size_t n;
-    sis__buf_init(&b);
-    sis__buf_printf(&b, "%s%s%s", data->name, data->name[strlen(data->name) - 1] == '/' ? "" : "/",
-                    id);
-    return sis__buf_give(&b, &path, &n) == SIS_OK ? path : NULL;
-}
-
 /* Read the image of example i, or only its size. */
 static int read_image(const sis_data *data, size_t i, int pixels, sis__image *image) {
-    char *path = path_of(data, of(data)->ids[i]);
+    const char *slash = data->name[strlen(data->name) - 1] == '/' ? "" : "/";
+    char *path = sis__buf_text("%s%s%s", data->name, slash, of(data)->ids[i]);
     int code = path ? sis__image_read(path, pixels, image) : SIS_E_NOMEM;
     free(path);
     return code;

@@ -11,7 +11,6 @@
  */
 #include "data/data.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -91,16 +90,8 @@ static int check_labels(const sis__source *s, const sis__packed *a, const sis_da
         return SIS_OK;
     return sis__fail(
         SIS_E_FORMAT,
-        "%s: %zu numbers along %zu ax%s; expected a label for each of the %zu examples "
-        "of %s",
+        "%s: %zu numbers along %zu ax%s; expected a label for each of the %zu examples of %s",
         s->name, n, a->rank, a->rank == 1 ? "is" : "es", images->count, images->name);
-}
-
-static int little_endian(void) {
-    const uint16_t one = 1;
-    unsigned char first;
-    memcpy(&first, &one, 1);
-    return first == 1;
 }
 
 /* Read the first `needed` elements of the file (0: all). `images`, unless NULL, is the data set
@@ -117,7 +108,7 @@ static int read_array(const char *path, size_t needed, const sis_data *images, s
         code = check_labels(&s, out, images);
     if (code == SIS_OK)
         code = sis__packed_read(&s, needed, out);
-    if (code == SIS_OK && little_endian())
+    if (code == SIS_OK)
         sis__packed_swap(out);
     if (code != SIS_OK)
         sis__packed_release(out);

@@ -21,8 +21,7 @@ typedef struct sis__image {
 /* Read the image in a file, PNG or JPEG by content; without `pixels` only its size. */
 int sis__image_read(const char *path, int pixels, sis__image *out);
 
-/* The same for one format, from the bytes of the file. */
-int sis__png_decode(const char *path, const sis__buf *file, int pixels, sis__image *out);
+/* The same for JPEG, from the bytes of the file. */
 int sis__jpeg_decode(const char *path, const sis__buf *file, int pixels, sis__image *out);
 
 /* Refuse images that are too large; allocate memory for the pixels if needed. */

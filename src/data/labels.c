@@ -159,10 +159,10 @@ static int label_by_table(const char *path, const sis_data *data, sis__strings *
     if (code == SIS_OK && rows == 0)
         code = sis__fail(SIS_E_FORMAT, "%s: contains no labels", path);
     if (code == SIS_OK && t.named != 0 && t.named != rows)
-        code = sis__fail(SIS_E_FORMAT,
-                         "%s: some rows have one cell; expected name and label in "
-                         "every row, or only labels",
-                         path);
+        code = sis__fail(
+            SIS_E_FORMAT,
+            "%s: some rows have one cell; expected name and label in every row, or only labels",
+            path);
     if (code != SIS_OK)
         sis__strings_release(&t.cells);
     else if (!(cells = sis__strings_finish(&t.cells)))

@@ -4,7 +4,6 @@
  * structures that file readers build, so that later code sees no difference.
  */
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <sis/files.h>
@@ -16,7 +15,6 @@
 #include "data/cell.h"
 #include "data/data.h"
 #include "data/examples.h"
-#include "data/words.h"
 
 static const char *name_of(const sis_data_with *with) {
     return with && with->name ? with->name : "the examples";
@@ -218,10 +216,10 @@ static int add_sequence(sis__examples *e, const sis_data_with *with, const char 
     for (const char *s = letters; *s; s++) {
         char c = *s >= 'a' && *s <= 'z' ? (char)(*s - 32) : *s;
         if (!strchr("ACGTN", c))
-            return sis__fail(SIS_E_FORMAT,
-                             "%s, sequence %zu: byte 0x%02x is not a base; expected A, C, "
-                             "G, T or N",
-                             name_of(with), i, (unsigned char)*s);
+            return sis__fail(
+                SIS_E_FORMAT,
+                "%s, sequence %zu: byte 0x%02x is not a base; expected A, C, G, T or N",
+                name_of(with), i, (unsigned char)*s);
         sis__buf_char(&e->text, c);
     }
     sis__buf_char(&e->text, '\0');

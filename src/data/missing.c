@@ -47,10 +47,10 @@ static int gather(const sis_data *data, matrix *m) {
             m->columns[v * m->n + i] = row[v];
             m->missing += isnan(row[v]) != 0;
             if (isinf(row[v]))
-                error = sis__fail(SIS_E_FORMAT,
-                                  "%s, example %zu: value %zu is infinite; every value must be a "
-                                  "finite number",
-                                  data->name, i, v);
+                error = sis__fail(
+                    SIS_E_FORMAT,
+                    "%s, example %zu: value %zu is infinite; every value must be a finite number",
+                    data->name, i, v);
         }
     }
     free(row);
@@ -79,8 +79,7 @@ static int no_value(const sis_data *data, size_t v) {
     char number[32], name[SIS__EXCERPT_SIZE];
     snprintf(number, sizeof number, "%zu", v);
     return sis__fail(SIS_E_FORMAT,
-                     "%s: column \"%s\" has no value in any row, so it has no "
-                     "mean; remove it",
+                     "%s: column \"%s\" has no value in any row, so it has no mean; remove it",
                      data->name, data->names ? sis__cell_excerpt(data->names[v], name) : number);
 }
 

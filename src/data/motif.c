@@ -5,13 +5,11 @@
  * rows.
  */
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <sis/data.h>
 #include <sis/dna.h>
 
 #include "base/ascii.h"
@@ -111,8 +109,7 @@ static int add_row(reader *r, char *text) {
     }
     if (n == 0 || (m->n_rows > 0 && n != m->n_cells))
         return sis__fail(SIS_E_FORMAT,
-                         "%s, line %zu: %zu numbers; expected as many as on the line "
-                         "before",
+                         "%s, line %zu: %zu numbers; expected as many as on the line before",
                          r->l.source.name, r->l.number, n);
     m->n_cells = n;
     if (++m->n_rows > LENGTH_MAX || n > LENGTH_MAX)
@@ -170,8 +167,8 @@ static int take_line(reader *r) {
     if (*line == '>')
         return begin_motif(r, line + 1);
     if (r->n == 0)
-        return sis__lines_fail(&r->l, "not a file of motifs: expected '>' and a name, or \"MEME "
-                                      "version\"");
+        return sis__lines_fail(
+            &r->l, "not a file of motifs: expected '>' and a name, or \"MEME version\"");
     return add_row(r, line);
 }
 
@@ -184,8 +181,8 @@ static int by_position(const reader *r, int *yes) {
         positions &= m->n_cells == 4 && m->n_rows > 0;
         if ((m->n_rows != 4 && m->n_cells != 4) || m->n_rows == 0)
             return sis__fail(SIS_E_FORMAT,
-                             "%s, line %zu: a motif of %zu rows of %zu numbers; "
-                             "expected four rows (A C G T) or four numbers a row",
+                             "%s, line %zu: a motif of %zu rows of %zu numbers; expected four rows "
+                             "(A C G T) or four numbers a row",
                              r->l.source.name, m->line, m->n_rows, m->n_cells);
     }
     *yes = r->meme || !bases;
@@ -365,9 +362,8 @@ int sis_motifs_pick(const sis_motifs *motifs, const char *file, const char *name
     size_t n = list_names(motifs, name, near_names, sizeof near_names);
     if (n > 0)
         return sis__fail(SIS_E_ARGUMENT,
-                         "%s has no motif \"%.100s\"; of its %zu, the most similar "
-                         "are %s",
-                         file, name, motifs->n, near_names);
+                         "%s has no motif \"%.100s\"; of its %zu, the most similar are %s", file,
+                         name, motifs->n, near_names);
     return sis__fail(SIS_E_ARGUMENT, "%s has no motif \"%.100s\"; it has %zu: %s", file, name,
                      motifs->n, names);
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Arrays in the type of their file. See packed.h. Elements are read by strides, so that C and
- * Fortran order share the code: a view is a start and, for each axis, a length and a stride in
- * bytes. Axes that are adjacent in memory are merged first; a row in C order is then a single run,
- * whatever its shape.
+ * Arrays in the type of their file. See packed.h.
  */
 #include "data/packed.h"
 
@@ -86,70 +83,38 @@ void sis__packed_swap(sis__packed *a) {
         }
 }
 
-typedef struct {
-    const unsigned char *start;
-    size_t rank, dims[SIS_RANK_MAX], strides[SIS_RANK_MAX];
-} view;
-
-/* The array without its first `skip` axes. */
-static view view_of(const sis__packed *a, size_t skip) {
-    view v = {.start = a->bytes, .rank = a->rank > skip ? a->rank - skip : 0};
-    size_t strides[SIS_RANK_MAX], step = a->type->size;
+/* The values of all axes but the first `skip`, from `from` on, in C order. Fortran order is read run by
+ * run along the last axis, while the other axes count like an odometer. */
+static void decode(const sis__packed *a, size_t skip, const unsigned char *from, double *out) {
+    size_t strides[SIS_RANK_MAX], at[SIS_RANK_MAX] = {0}, step = a->type->size, n = 1;
     for (size_t k = 0; k < a->rank; k++) {
-        size_t axis = a->fortran ? k : a->rank - 1 - k;
-        strides[axis] = step;
-        step *= a->dims[axis];
+        strides[k] = step;
+        step *= a->dims[k];
+        n *= k < skip ? 1 : a->dims[k];
     }
-    memcpy(v.dims, a->dims + skip, v.rank * sizeof *v.dims);
-    memcpy(v.strides, strides + skip, v.rank * sizeof *v.strides);
-    return v;
-}
-
-/* Merge the last two axes while they are contiguous in memory. */
-static void view_merge(view *v) {
-    for (; v->rank > 1; v->rank--) {
-        size_t last = v->rank - 1;
-        if (v->strides[last - 1] != v->dims[last] * v->strides[last])
-            return;
-        v->dims[last - 1] *= v->dims[last];
-        v->strides[last - 1] = v->strides[last];
-    }
-}
-
-/* Decode run by run along the last axis, counting the other axes like an odometer. */
-static void view_decode(view *v, const sis__packed_type *type, double *out) {
-    view_merge(v);
-    if (v->rank == 0) {
-        type->decode(v->start, 0, 1, out);
+    if (!a->fortran || a->rank <= skip) {
+        a->type->decode(from, a->type->size, n, out);
         return;
     }
-    size_t at[SIS_RANK_MAX] = {0}, last = v->rank - 1, run = v->dims[last], axis = 0;
-    const unsigned char *from = v->start;
-    for (size_t k = 0; k < v->rank; k++)
-        if (v->dims[k] == 0)
-            return;
-    do {
-        type->decode(from, v->strides[last], run, out);
-        out += run;
-        for (axis = last; axis > 0; axis--) {
-            from += v->strides[axis - 1];
-            if (++at[axis - 1] < v->dims[axis - 1])
+    size_t last = a->rank - 1, run = a->dims[last];
+    for (size_t i = 0; i < n; i += run) {
+        a->type->decode(from, strides[last], run, out + i);
+        for (size_t k = last; k-- > skip;) {
+            from += strides[k];
+            if (++at[k] < a->dims[k])
                 break;
-            from -= v->dims[axis - 1] * v->strides[axis - 1];
-            at[axis - 1] = 0;
+            from -= a->dims[k] * strides[k];
+            at[k] = 0;
         }
-    } while (axis > 0);
+    }
 }
 
 void sis__packed_row(const sis__packed *a, size_t i, double *out) {
-    view v = view_of(a, 1);
-    v.start += i * (a->fortran ? 1 : a->n / a->dims[0]) * a->type->size;
-    view_decode(&v, a->type, out);
+    decode(a, 1, a->bytes + i * (a->fortran ? 1 : a->n / a->dims[0]) * a->type->size, out);
 }
 
 void sis__packed_all(const sis__packed *a, double *out) {
-    view v = view_of(a, 0);
-    view_decode(&v, a->type, out);
+    decode(a, 0, a->bytes, out);
 }
 
 void sis__packed_release(sis__packed *a) {

@@ -48,4 +48,8 @@ void sis__packed_all(const sis__packed *a, double *out);
 
 void sis__packed_release(sis__packed *a);
 
+/* Read the array in a .npy file (npy.c); only the first `needed` elements of its first axis, as
+ * sis__packed_read does. On failure there is nothing to release. */
+int sis__npy_read(const char *path, size_t needed, sis__packed *out);
+
 #endif

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <sis/data.h>
 #include <sis/files.h>
 
 #include "base/error.h"
@@ -22,10 +21,10 @@ typedef struct {
 
 static int malformed(const selection *s) {
     char text[SIS__EXCERPT_SIZE];
-    return sis__fail(SIS_E_FORMAT,
-                     "rows \"%s\": expected A:B, A:, :B or example numbers "
-                     "separated by commas, counted from 0",
-                     sis__cell_excerpt(s->text, text));
+    return sis__fail(
+        SIS_E_FORMAT,
+        "rows \"%s\": expected A:B, A:, :B or example numbers separated by commas, counted from 0",
+        sis__cell_excerpt(s->text, text));
 }
 
 /* A number, or `otherwise` if there is none; SIZE_MAX if it overflows. */

@@ -21,9 +21,12 @@
 
 #include <zlib.h>
 
+#include <sis/files.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/platform.h"
+#include "base/sha256.h"
 
 enum { CHUNK = 1 << 16 };
 
@@ -166,8 +169,7 @@ static int write_all(const sis__reread *r, const void *bytes, size_t n) {
         ssize_t put = write(r->fd, (const char *)bytes + done, n - done);
         if (put < 0 && errno != EINTR)
             return sis__fail(SIS_E_IO,
-                             "cannot store %s in a temporary file: %s (TMPDIR names the "
-                             "folder)",
+                             "cannot store %s in a temporary file: %s (TMPDIR names the folder)",
                              r->name, strerror(errno));
         done += put > 0 ? (size_t)put : 0;
     }
@@ -177,18 +179,16 @@ static int write_all(const sis__reread *r, const void *bytes, size_t n) {
 /* Move the copy to an unnamed temporary file. If that fails it stays in memory. */
 static int leave_memory(sis__reread *r) {
     const char *folder = getenv("TMPDIR");
-    sis__buf path;
-    sis__buf_init(&path);
-    sis__buf_printf(&path, "%s/sis-XXXXXX", folder && *folder ? folder : "/tmp");
-    int code = sis__buf_error(&path);
-    if (code == SIS_OK && (r->fd = mkstemp(path.data)) >= 0) {
-        unlink(path.data);
+    char *path = sis__buf_text("%s/sis-XXXXXX", folder && *folder ? folder : "/tmp");
+    int code = path ? SIS_OK : SIS_E_NOMEM;
+    if (code == SIS_OK && (r->fd = mkstemp(path)) >= 0) {
+        unlink(path);
         fcntl(r->fd, F_SETFD, FD_CLOEXEC);
         code = write_all(r, r->copy.data, r->copy.len);
         sis__buf_release(&r->copy);
     }
     r->memory = SIZE_MAX;
-    sis__buf_release(&path);
+    free(path);
     return code;
 }
 
@@ -309,14 +309,14 @@ int sis__source_check(const sis__source *s, size_t whole, size_t held) {
     if (!s->unpack)
         return SIS_OK;
     if (s->packed != SIZE_MAX && whole / RATIO > s->packed)
-        return sis__fail(SIS_E_FORMAT,
-                         "%s: the header says %zu bytes, more than a compressed file "
-                         "of %zu bytes can contain",
-                         s->name, whole, s->packed);
+        return sis__fail(
+            SIS_E_FORMAT,
+            "%s: the header says %zu bytes, more than a compressed file of %zu bytes can contain",
+            s->name, whole, s->packed);
     if (held > UNPACK_MAX)
         return sis__fail(SIS_E_FORMAT,
-                         "%s: unpacks to %zu MiB, the limit is %zu MiB; split it, or "
-                         "choose fewer examples with --rows",
+                         "%s: unpacks to %zu MiB, the limit is %zu MiB; split it, or choose fewer "
+                         "examples with --rows",
                          s->name, held >> 20, UNPACK_MAX >> 20);
     return SIS_OK;
 }
@@ -421,4 +421,24 @@ int sis__source_line(sis__source *s, size_t max, sis__buf *line) {
             return s->error == SIS_OK ? 1 : s->error;
     }
     return s->error != SIS_OK ? s->error : line->len > 0;
+}
+
+/* ---- Digest ---------------------------------------------------------------------------------- */
+
+/* It is computed after unpacking, so recompressing a file does not change it. */
+int sis_file_digest(const char *path, char hex[SIS_DIGEST_SIZE]) {
+    sis__sha256 s;
+    sis__source from;
+    hex[0] = '\0';
+    sis__sha256_init(&s);
+    int code = sis__source_open(&from, path);
+    while (code == SIS_OK && sis__source_peek(&from) != SIS__SOURCE_END) {
+        sis__sha256_add(&s, from.chunk + from.next, from.filled - from.next);
+        from.next = from.filled;
+    }
+    code = code == SIS_OK ? from.error : code;
+    sis__source_close(&from);
+    if (code == SIS_OK)
+        sis__sha256_text(&s, hex);
+    return code;
 }

@@ -172,8 +172,7 @@ static int read_layout(sis__lines *l, layout *a) {
     if (opt->label && (!sis__cell_number(opt->label, &number) || number < 0 || number > 1000 ||
                        number != (double)(size_t)number))
         return sis__fail(SIS_E_ARGUMENT,
-                         "%s: has no header; give the label column by number, from 0, "
-                         "found \"%s\"",
+                         "%s: has no header; give the label column by number, from 0, found \"%s\"",
                          l->source.name, sis__cell_excerpt(opt->label, excerpt));
     a->rating = (size_t)number;
     return SIS_OK;
@@ -214,8 +213,7 @@ static int add_line(sis__lines *l, const layout *a, sis__examples *e) {
     const char *label;
     if (l->n != a->columns)
         return sis__fail(SIS_E_FORMAT,
-                         "%s, line %zu: expected %zu columns as on the first line, "
-                         "found %zu",
+                         "%s, line %zu: expected %zu columns as on the first line, found %zu",
                          l->source.name, l->number, a->columns, l->n);
     int code = find_label(l, a, &label);
     if (code != SIS_OK)

@@ -13,7 +13,6 @@
  */
 #include "data/tokenizer.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -295,12 +294,8 @@ static uint32_t byte_letter(int byte) {
 
 static void find_bytes(sis_tokenizer *t) {
     for (int b = 0; b < 256; b++) {
-        uint32_t c = byte_letter(b);
-        char text[3] = {(char)c, '\0', '\0'};
-        if (c >= 128) {
-            text[0] = (char)(0xC0 | c >> 6);
-            text[1] = (char)(0x80 | (c & 0x3F));
-        }
+        char text[5] = "";
+        sis__utf8_put(byte_letter(b), text);
         t->bpe.bytes[b] = find(t, text);
     }
 }
@@ -412,8 +407,7 @@ static int take_processor(sis_tokenizer *t, const json_t *p, int depth) {
     }
     if (!type || strcmp(type, "Sequence") != 0 || !list || depth > 4)
         return sis__fail(SIS_E_UNSUPPORTED,
-                         "its post_processor \"%s\" is not supported; give token ids "
-                         "(.npy)",
+                         "its post_processor \"%s\" is not supported; give token ids (.npy)",
                          sis__cell_excerpt(type ? type : "", excerpt));
     for (size_t i = 0; code == SIS_OK && i < json_array_size(list); i++)
         code = take_processor(t, json_array_get(list, i), depth + 1);
@@ -428,8 +422,8 @@ static int check_cuts(const sis__cuts *cuts) {
     for (size_t k = 0; k < cuts->n; k++) {
         if (cut && cuts->items[k] < SIS__CUT_BERT)
             return sis__fail(SIS_E_UNSUPPORTED,
-                             "its pre_tokenizer rewrites pieces after splitting, which is "
-                             "not supported; give token ids (.npy)");
+                             "its pre_tokenizer rewrites pieces after splitting, which is not "
+                             "supported; give token ids (.npy)");
         cut |= cuts->items[k] >= SIS__CUT_BERT;
     }
     return SIS_OK;
@@ -484,9 +478,8 @@ int sis_tokenizer_read(const char *path, sis_tokenizer **out) {
     *out = NULL;
     if (!sis__unicode_known())
         return sis__fail(SIS_E_UNSUPPORTED,
-                         "%s: this build has no tokenizers; install libutf8proc "
-                         "(Debian: libutf8proc-dev) and build again, or give token "
-                         "ids (.npy)",
+                         "%s: this build has no tokenizers; install libutf8proc (Debian: "
+                         "libutf8proc-dev) and build again, or give token ids (.npy)",
                          path);
     sis_tokenizer *t = SIS_NEW(sis_tokenizer, 1);
     if (!t)
@@ -551,21 +544,9 @@ static int put(encoding *e, int32_t id, size_t start, size_t end, size_t word) {
 
 /* Letters of a piece as UTF-8. */
 static void write_chars(sis__buf *b, const sis__char *s, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        uint32_t c = s[i].c;
-        if (c < 0x80)
-            sis__buf_char(b, (char)c);
-        else if (c < 0x800) {
-            sis__buf_char(b, (char)(0xC0 | c >> 6));
-            sis__buf_char(b, (char)(0x80 | (c & 0x3F)));
-        } else {
-            sis__buf_char(b, (char)(c < 0x10000 ? 0xE0 | c >> 12 : 0xF0 | c >> 18));
-            if (c >= 0x10000)
-                sis__buf_char(b, (char)(0x80 | (c >> 12 & 0x3F)));
-            sis__buf_char(b, (char)(0x80 | (c >> 6 & 0x3F)));
-            sis__buf_char(b, (char)(0x80 | (c & 0x3F)));
-        }
-    }
+    char text[4];
+    for (size_t i = 0; i < n; i++)
+        sis__buf_add(b, text, sis__utf8_put(s[i].c, text));
 }
 
 /* The longest token at the start of s (n), and its length; 0: none. */
@@ -600,20 +581,16 @@ static int encode_wordpiece(encoding *e, const sis__char *s, size_t n, size_t wo
     return put(e, e->t->specials[SIS_SPECIAL_UNKNOWN], s[0].start, s[n - 1].end, word);
 }
 
-/* Number of bytes of a character. */
-static size_t bytes_of(uint32_t c) {
-    return c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-}
-
 /* Tokens of `sizes` bytes each; their positions exclude white space before a word. */
 static int put_bytes(encoding *e, const sis__char *s, size_t n, const int32_t *ids,
                      const size_t *sizes, size_t n_ids, size_t word) {
     size_t at = 0, used = 0; /* character; number of its bytes in earlier tokens */
+    char text[4];
     int code = SIS_OK;
     for (size_t k = 0; code == SIS_OK && k < n_ids; k++) {
         size_t first = at, bytes = used + sizes[k];
-        while (at < n && bytes >= bytes_of(s[at].c))
-            bytes -= bytes_of(s[at++].c);
+        for (size_t next; at < n && bytes >= (next = sis__utf8_put(s[at].c, text)); at++)
+            bytes -= next;
         used = bytes;
         size_t end = used ? at : at - 1; /* the last character with a byte in it */
         while (first < end && sis__unicode_is_space(s[first].c))

@@ -6,7 +6,6 @@
  */
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "base/mem.h"
 #include "data/tokenizer.h"
 

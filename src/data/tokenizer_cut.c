@@ -332,9 +332,8 @@ int sis__cuts_apply(const sis__cuts *cuts, const char *text, size_t at, size_t n
     free(list.items);
     for (; code == SIS_OK && k < cuts->n; k++)
         code = cuts->items[k] < SIS__CUT_BERT
-                   ? sis__fail(SIS_E_UNSUPPORTED,
-                               "its pre_tokenizer adds a blank after splitting, which is "
-                               "not supported; give token ids (.npy)")
+                   ? sis__fail(SIS_E_UNSUPPORTED, "its pre_tokenizer adds a blank after splitting, "
+                                                  "which is not supported; give token ids (.npy)")
                    : cut(cuts->items[k], out);
     if (code != SIS_OK) {
         free(out->items);

@@ -78,8 +78,8 @@ static int set_types(const finder *f, const char *list, const char *option, sis_
         }
         if (n == 0 || n >= sizeof name)
             return sis__fail(SIS_E_ARGUMENT,
-                             "%s: %s: expected names separated by commas, found \"%.60s\"",
-                             f->path, option, list);
+                             "%s: %s: expected names separated by commas, found \"%.60s\"", f->path,
+                             option, list);
         memcpy(name, list, n);
         name[n] = '\0';
         int error = set_type(f, name, type);
@@ -94,12 +94,9 @@ static int set_types(const finder *f, const char *list, const char *option, sis_
 static const struct {
     const char *name;
     sis__column_type type;
-} types[] = {{"number", SIS__COLUMN_NUMBER},
-             {"category", SIS__COLUMN_CATEGORY},
-             {"ignore", SIS__COLUMN_IGNORE},
-             {"id", SIS__COLUMN_ID},
-             {"label", SIS__COLUMN_LABEL},
-             {"kept", SIS__COLUMN_KEPT}};
+} types[] = {{"number", SIS__COLUMN_NUMBER}, {"category", SIS__COLUMN_CATEGORY},
+             {"ignore", SIS__COLUMN_IGNORE}, {"id", SIS__COLUMN_ID},
+             {"label", SIS__COLUMN_LABEL},   {"kept", SIS__COLUMN_KEPT}};
 enum { TYPES = sizeof types / sizeof *types };
 
 /* The column whose name the line begins with; SIZE_MAX: none. */
@@ -152,8 +149,8 @@ static int take_line(const finder *f, const sis__lines *l) {
             return SIS_OK;
         }
     return sis__fail(SIS_E_FORMAT,
-                     "%s, line %zu: expected number, category, ignore, id, label or "
-                     "kept after the name of the column, found \"%s\"",
+                     "%s, line %zu: expected number, category, ignore, id, label or kept after the "
+                     "name of the column, found \"%s\"",
                      l->source.name, l->number, sis__cell_excerpt(word, excerpt));
 }
 

@@ -67,10 +67,6 @@ static int append(sis_vocabulary *v, const char *word) {
     return SIS_OK;
 }
 
-static sis_vocabulary *new_vocabulary(void) {
-    return SIS_NEW(sis_vocabulary, 1);
-}
-
 void sis_vocabulary_free(sis_vocabulary *v) {
     if (!v)
         return;
@@ -124,7 +120,7 @@ static int by_frequency(const void *a, const void *b) {
 
 int sis_vocabulary_build(const sis_data *texts, const size_t *rows, size_t n_rows, size_t max,
                          sis_vocabulary **out) {
-    sis_vocabulary *counts = new_vocabulary(), *v = new_vocabulary();
+    sis_vocabulary *counts = SIS_NEW(sis_vocabulary, 1), *v = SIS_NEW(sis_vocabulary, 1);
     int code = counts && v ? SIS_OK : SIS_E_NOMEM;
     *out = NULL;
     if (code == SIS_OK)
@@ -187,7 +183,7 @@ int sis_vocabulary_parse(const char *json, sis_vocabulary **out) {
     int code = SIS_OK;
     if (!json_is_array(list) || json_array_size(list) < 2)
         code = sis__fail(SIS_E_FORMAT, "vocabulary: expected a JSON list of padding and words");
-    else if (!(v = new_vocabulary()))
+    else if (!(v = SIS_NEW(sis_vocabulary, 1)))
         code = SIS_E_NOMEM;
     else
         code = add_list(v, list);

@@ -3,8 +3,6 @@
  * Splits text into words. Letters are lowercased in place: in the alphabets covered here a letter
  * and its lower case have the same number of bytes in UTF-8, so offsets are the same in both texts.
  */
-#include "data/words.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "data/data.h"
 
 /* ---- Lower case ---------------------------------------------------------------------------- */
 
