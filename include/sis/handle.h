@@ -33,8 +33,8 @@ const char *sis_model_engine(const sis_model *model);
  * before all others. Call it before the first model is opened. */
 void sis_model_ort_folder(const char *folder);
 
-/* Set the embedding of SIS_TOKEN_MASK in a token model: n values. Default: the model's mask, or
- * else the mean over its vocabulary. Not while the model is in use. */
+/* Set the embedding of SIS_TOKEN_MASK in a token model: n values; NULL: the mean over its
+ * vocabulary. Default: the model's mask, or else that mean. Not while the model is in use. */
 int sis_model_mask_token(sis_model *model, const double *embedding, size_t n);
 
 /* Set the padding token of a token model, and whether it follows the other tokens (where tokens are

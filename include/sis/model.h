@@ -187,8 +187,9 @@ typedef struct sis_piece {
     size_t length;
 } sis_piece;
 
-/* A second handle of an opened model with its own masked token, texts and shapes, so that each task
- * has a handle (sis/task.h). A network or session is shared; a cmd: model starts another child.
+/* A second handle of an opened model with its own masked token, texts, prompts and shapes. A task
+ * makes one itself if it needs it (sis/task.h), so tasks may share an opened model. A network,
+ * session or connection is shared; a cmd: model starts another child.
  * Close it before the first handle. SIS_E_UNSUPPORTED: models of this kind have no such state, so
  * one handle is enough. */
 int sis_model_share_sized(const sis_model *model, sis_model *out);

@@ -5,11 +5,10 @@
 #include "base/children.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "base/mem.h"
+#include "base/platform.h"
 
 static struct {
     pthread_mutex_t lock;
@@ -47,4 +46,27 @@ void sis__children_end(void) {
         if (kill(-children.list[i], SIGTERM) != 0)
             kill(children.list[i], SIGTERM);
     pthread_mutex_unlock(&children.lock);
+}
+
+/* ---- SIGPIPE ------------------------------------------------------------------------------- */
+
+static int is_pending(void) {
+    sigset_t pending;
+    sigemptyset(&pending);
+    sigpending(&pending);
+    return sigismember(&pending, SIGPIPE) == 1;
+}
+
+void sis__pipe_signal_hold(sis__no_pipe_signal *guard) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGPIPE);
+    guard->was_pending = is_pending();
+    pthread_sigmask(SIG_BLOCK, &set, &guard->before);
+}
+
+void sis__pipe_signal_release(const sis__no_pipe_signal *guard) {
+    if (!guard->was_pending && is_pending())
+        sis__signal_discard(SIGPIPE);
+    pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
 }

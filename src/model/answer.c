@@ -5,6 +5,7 @@
 #include "model/answer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -18,6 +19,46 @@ void sis__answer_excerpt(const char *bytes, size_t n, char *text, size_t size) {
         text[used++] = letter < 0x20 || letter == 0x7F ? ' ' : (char)letter;
     }
     memcpy(text + used, n > max ? "\"..." : "\"", n > max ? 5 : 2);
+}
+
+static void excerpt_of(const sis__web *web, const sis__buf *body, char *text, size_t size) {
+    sis__answer_excerpt(body->data ? body->data : "", body->len, text, size);
+    sis__web_hide(web, text);
+}
+
+int sis__answer_ask(sis__web *web, const sis__web_request *q, sis__web_answer *a,
+                    const char *expected, json_t **json) {
+    char excerpt[SIS__EXCERPT];
+    *json = NULL;
+    int error = sis__web_send(web, q, a);
+    if (error != SIS_OK || a->status != 200)
+        return error;
+    *json = a->body.len ? sis__json_load(a->body.data, a->body.len, 0, NULL) : NULL;
+    if (json_is_object(*json))
+        return SIS_OK;
+    json_decref(*json);
+    *json = NULL;
+    excerpt_of(web, &a->body, excerpt, sizeof excerpt);
+    return sis__fail(SIS_E_MODEL, "expected %s, found %s", expected, excerpt);
+}
+
+/* {"error":"..."}, {"error":{"message":"..."}}, or {"detail":"..."} of common Python servers. */
+int sis__answer_reason(const sis__web *web, const sis__web_answer *a, char text[SIS__REASON]) {
+    json_t *json = a->body.len ? sis__json_load(a->body.data, a->body.len, 0, NULL) : NULL;
+    const json_t *error = json_object_get(json, "error");
+    const json_t *said[] = {json_object_get(error, "message"), error,
+                            json_object_get(json, "detail")};
+    const char *reason = NULL;
+    for (size_t i = 0; i < sizeof said / sizeof *said && !reason; i++)
+        reason = json_string_value(said[i]);
+    if (reason) {
+        snprintf(text, SIS__REASON, "%.600s", reason);
+        sis__web_hide(web, text);
+    } else {
+        excerpt_of(web, &a->body, text, SIS__EXCERPT);
+    }
+    json_decref(json);
+    return reason != NULL;
 }
 
 /* Put quotes around each NaN, Infinity and -Infinity outside strings, so that the text is valid

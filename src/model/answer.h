@@ -11,7 +11,9 @@
 #include <jansson.h>
 #include <stddef.h>
 
-enum { SIS__EXCERPT = 128 };
+#include "model/web.h"
+
+enum { SIS__EXCERPT = 128, SIS__REASON = 640 };
 
 /* The current position: row `row` of `rows`, for messages. */
 typedef struct sis__answer {
@@ -36,6 +38,15 @@ int sis__answer_value(const sis__answer *a, double value, double *score);
  * scores is NULL, only *n_outputs is set, from the first row. `entry`: "output", for messages. */
 int sis__answer_rows(sis__answer *a, const json_t *list, const char *entry, size_t *n_outputs,
                      double *scores);
+
+/* Send a request that is answered by a JSON object. *json is NULL if the status is not 200, or on
+ * failure. `expected`: "the metadata of a model", for messages. */
+int sis__answer_ask(sis__web *web, const sis__web_request *request, sis__web_answer *answer,
+                    const char *expected, json_t **json);
+
+/* Why a server's status is not 200: the message in its answer (1), or the start of the answer (0),
+ * without secrets. */
+int sis__answer_reason(const sis__web *web, const sis__web_answer *answer, char text[SIS__REASON]);
 
 /* "a list", "a string" ... */
 const char *sis__answer_type(const json_t *value);

@@ -20,7 +20,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -38,7 +37,6 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "model/answer.h"
-#include "model/pipe_signal.h"
 
 enum { SLICE = 1 /* s */, CHUNK = 1 << 16, QUOTED = 300, LAST_LINES = 3 };
 

@@ -20,24 +20,19 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/parallel.h"
 #include "model/answer.h"
 #include "model/child.h"
 #include "model/kind.h"
 #include "model/request.h"
 
 typedef struct {
-    sis__opened opened;   /* first: see kind.h */
-    pthread_mutex_t lock; /* one question at a time */
+    sis__asked_model base;
     char *command;
     double timeout;
     size_t restarts;
-    int threads;      /* number of threads that each child may start */
-    size_t n_outputs; /* 0: not measured yet */
-    size_t requests;  /* number so far, for messages */
-    size_t rows;      /* in the last request */
+    int threads; /* number of threads that each child may start */
+    size_t rows; /* in the last request */
     sis__child child;
-    sis__request request;
 } command_model;
 
 /* Write a request for as many of the first rows as fit; *asked is their number. The line has
@@ -45,16 +40,16 @@ typedef struct {
  * if there is no other. rows (n_rows, n_values) */
 static int write_request(command_model *m, const double *rows, size_t n_rows, size_t n_values,
                          size_t *asked) {
-    sis__buf *text = &m->request.text;
+    sis__buf *text = &m->base.request.text;
     sis__buf_clear(text);
     sis__buf_str(text, "{\"inputs\":");
-    int error = sis__request_rows(&m->request, rows, n_rows, n_values, asked);
+    int error = sis__request_rows(&m->base.request, rows, n_rows, n_values, asked);
     size_t written = *asked;
     if (error == SIS_OK && *asked == m->rows) {
         written++;
         text->len--; /* the bracket */
         sis__buf_char(text, ',');
-        error = sis__request_row(&m->request, rows + *asked % n_rows * n_values, n_values);
+        error = sis__request_row(&m->base.request, rows + *asked % n_rows * n_values, n_values);
         sis__buf_char(text, ']');
         *asked += *asked < n_rows;
     }
@@ -66,7 +61,7 @@ static int write_request(command_model *m, const double *rows, size_t n_rows, si
     return error;
 }
 
-/* Read the answer into scores (asked, m->n_outputs). If scores is NULL, only m->n_outputs is set,
+/* Read the answer into scores (asked, m->base.n_outputs). If scores is NULL, only m->base.n_outputs is set,
  * from the first row. *answered: the line belongs to this request. */
 static int read_answer(command_model *m, char *line, size_t length, size_t asked, double *scores,
                        int *answered) {
@@ -85,18 +80,18 @@ static int read_answer(command_model *m, char *line, size_t length, size_t asked
         sis__answer_excerpt(line, strlen(line), excerpt, sizeof excerpt);
         code =
             sis__fail(SIS_E_MODEL, "expected an object with a list \"outputs\", found %s", excerpt);
-    } else if (!*answered && m->requests > 1) {
+    } else if (!*answered && m->base.requests > 1) {
         sis__answer_excerpt(line, strlen(line), excerpt, sizeof excerpt);
         code = sis__fail(SIS_E_MODEL,
-                         "expected %zu output%s, one for each row, found %zu; write "
-                         "one line for each request to stdout: %s",
+                         "expected %zu output%s, one for each row, found %zu; write one line for "
+                         "each request to stdout: %s",
                          m->rows, m->rows == 1 ? "" : "s", json_array_size(outputs), excerpt);
     } else {
         if (*answered && asked < m->rows) { /* ignore the copy's scores */
             json_array_remove(outputs, asked);
             a.rows = asked;
         }
-        code = sis__answer_rows(&a, outputs, "output", &m->n_outputs, scores);
+        code = sis__answer_rows(&a, outputs, "output", &m->base.n_outputs, scores);
     }
     sis__answer_release(&a);
     return code;
@@ -122,24 +117,24 @@ static int ask_patiently(command_model *m, char **line, size_t *length) {
         code = sis__child_start(&m->child, m->command, m->threads);
     }
     if (code == SIS_OK)
-        code = sis__child_ask(&m->child, &m->request.text, m->timeout, line, length);
+        code = sis__child_ask(&m->child, &m->base.request.text, m->timeout, line, length);
     for (size_t k = 0; code == SIS_E_MODEL && k < m->restarts; k++) {
         code = restart(m, k);
         if (code == SIS_OK)
-            code = sis__child_ask(&m->child, &m->request.text, m->timeout, line, length);
+            code = sis__child_ask(&m->child, &m->base.request.text, m->timeout, line, length);
     }
     return code;
 }
 
-/* Send a request for as many of the first rows as fit; *asked is their number. Needs the lock. */
-static int ask_child(command_model *m, const double *rows, size_t n_rows, size_t n_values,
-                     double *scores, size_t *asked) {
+static int ask(sis__asked_model *base, const double *rows, size_t n_rows, size_t n_values,
+               double *scores, size_t *asked) {
+    command_model *m = (command_model *)base;
     char *line;
     size_t length;
     int code = write_request(m, rows, n_rows, n_values, asked);
     if (code != SIS_OK)
         return code;
-    m->requests++;
+    m->base.requests++;
     code = ask_patiently(m, &line, &length);
     if (code == SIS_OK) {
         int answered;
@@ -148,40 +143,7 @@ static int ask_child(command_model *m, const double *rows, size_t n_rows, size_t
             sis__child_stop(&m->child);
     }
     if (code == SIS_E_MODEL || code == SIS_E_NAN)
-        sis__fail_in(code, "model cmd:%.100s, request %zu", m->command, m->requests);
-    return code;
-}
-
-static int ask(command_model *m, const double *rows, size_t n_rows, size_t n_values, double *scores,
-               size_t *asked) {
-    pthread_mutex_lock(&m->lock);
-    int code = ask_child(m, rows, n_rows, n_values, scores, asked);
-    pthread_mutex_unlock(&m->lock);
-    return code;
-}
-
-static int predict(void *ctx, const double *rows, size_t n_rows, size_t n_values, double *scores) {
-    command_model *m = ctx;
-    if (m->n_outputs == 0)
-        return sis__fail(SIS_E_ARGUMENT, "model cmd:%.100s: the number of outputs is unknown",
-                         m->command);
-    for (size_t asked = 0; n_rows > 0; n_rows -= asked) {
-        int code = ask(m, rows, n_rows, n_values, scores, &asked);
-        if (code != SIS_OK)
-            return code;
-        rows += asked * n_values;
-        scores += asked * m->n_outputs;
-    }
-    return SIS_OK;
-}
-
-static int measure_outputs(sis_model *model, const double *row, size_t n_values) {
-    command_model *m = model->ctx;
-    size_t asked;
-    int code = ask(m, row, 1, n_values, NULL, &asked);
-    if (code != SIS_OK)
-        m->n_outputs = 0;
-    model->n_outputs = m->n_outputs;
+        sis__fail_in(code, "model cmd:%.100s, request %zu", m->command, m->base.requests);
     return code;
 }
 
@@ -190,9 +152,9 @@ static void model_free(void *ctx) {
     if (!m)
         return;
     sis__child_stop(&m->child);
-    sis__request_release(&m->request);
+    sis__request_release(&m->base.request);
     free(m->command);
-    pthread_mutex_destroy(&m->lock);
+    pthread_mutex_destroy(&m->base.lock);
     free(m);
 }
 
@@ -202,15 +164,16 @@ static int model_new(const command_model *like, command_model **out) {
     command_model *m = SIS_NEW(command_model, 1);
     if (!m)
         return code;
-    *m = (command_model){.opened.kind = &sis__model_command,
+    *m = (command_model){.base.opened.kind = &sis__model_command,
+                         .base.ask = ask,
                          .timeout = like->timeout,
                          .restarts = like->restarts,
                          .threads = like->threads,
-                         .n_outputs = like->n_outputs,
+                         .base.n_outputs = like->base.n_outputs,
                          .command = sis__strdup(like->command),
                          .child = SIS__CHILD_NONE};
-    pthread_mutex_init(&m->lock, NULL);
-    if (!m->command || sis__request_init(&m->request) != SIS_OK)
+    pthread_mutex_init(&m->base.lock, NULL);
+    if (!m->command || sis__request_init(&m->base.request) != SIS_OK)
         goto fail;
     code = sis__child_start(&m->child, m->command, m->threads);
     if (code != SIS_OK) {
@@ -229,11 +192,8 @@ static int worker_new(void *ctx, void **worker) {
     const command_model *m = ctx;
     command_model *twin = NULL;
     int code = model_new(m, &twin);
-    if (twin) {
-        twin->request.pieces = m->request.pieces;
-        twin->request.n_pieces = m->request.n_pieces;
-        twin->request.form = m->request.form;
-    }
+    if (twin)
+        sis__request_like(&twin->base.request, &m->base.request);
     *worker = twin;
     return code;
 }
@@ -251,7 +211,7 @@ static int command_open(const char *spec, const sis_model_opt *opt, sis_model *o
     int code = model_new(&like, &m);
     if (code == SIS_OK)
         *out = (sis_model){.size = sizeof *out,
-                           .predict = predict,
+                           .predict = sis__asked_predict,
                            .ctx = m,
                            .worker_new = worker_new,
                            .worker_free = model_free,
@@ -260,27 +220,15 @@ static int command_open(const char *spec, const sis_model_opt *opt, sis_model *o
     return code;
 }
 
-static int take_texts(void *ctx, const sis_piece *pieces, size_t n) {
-    command_model *m = ctx;
-    m->request.pieces = pieces;
-    m->request.n_pieces = n;
-    return SIS_OK;
-}
-
-static int take_rows(void *ctx, const sis_row_form *form) {
-    ((command_model *)ctx)->request.form = form;
-    return SIS_OK;
-}
-
 const sis__model_kind sis__model_command = {
     .prefix = "cmd:",
     .form = "cmd:COMMAND",
     .meaning = "a program that reads rows and writes scores",
     .open = command_open,
-    .measure = measure_outputs,
-    .predict = predict,
-    .take_texts = take_texts,
-    .take_rows = take_rows,
+    .measure = sis__asked_measure,
+    .predict = sis__asked_predict,
+    .take_texts = sis__asked_take_texts,
+    .take_rows = sis__asked_take_rows,
     .share = worker_new,
     .close = model_free,
 };

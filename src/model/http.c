@@ -40,12 +40,6 @@ static const size_t LONGEST_ANSWER = (size_t)256 << 20, LONGEST_METADATA = (size
 static const size_t LONGEST_TENSOR = (size_t)1 << 30; /* limit in bytes of a request, if the model
                                                        * determines its size */
 
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-enum { LITTLE_ENDIAN_HOST = 1 };
-#else
-enum { LITTLE_ENDIAN_HOST = 0 }; /* binary tensors are little-endian: numbers go as text */
-#endif
-
 /* ---- A model --------------------------------------------------------------------------------- */
 
 /* Data about the model. The opened handle owns it, those of other threads borrow it. It is constant
@@ -66,16 +60,12 @@ typedef struct {
 } endpoint;
 
 typedef struct {
-    sis__opened opened;   /* first: see kind.h */
-    pthread_mutex_t lock; /* one question at a time */
+    sis__asked_model base;
     endpoint *end;
     int borrowed;
     sis__web *web;
     sis__web_answer answer;
-    sis__request request;
-    size_t n_outputs; /* 0: not measured yet */
-    size_t requests;  /* so far */
-    size_t max_rows;  /* in one request; 0: as many as fit */
+    size_t max_rows; /* in one request; 0: as many as fit */
 } http_model;
 
 static void endpoint_free(endpoint *e) {
@@ -95,23 +85,20 @@ static void model_free(void *ctx) {
         return;
     if (!m->borrowed) {
         endpoint_free(m->end);
-        sis__opened_free_labels(&m->opened);
+        sis__opened_free_labels(&m->base.opened);
     }
     sis__web_free(m->web);
     sis__buf_release(&m->answer.body);
-    sis__request_release(&m->request);
-    pthread_mutex_destroy(&m->lock);
+    sis__request_release(&m->base.request);
+    pthread_mutex_destroy(&m->base.lock);
     free(m);
 }
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-static int fail_server_says(const json_t *error) {
-    return sis__fail(SIS_E_MODEL, "the server reports: %.600s", json_string_value(error));
-}
-
-static int expect_ok(const sis__web_answer *a, const char *expected) {
-    char excerpt[SIS__EXCERPT], again[32] = "";
+static int expect_ok(const http_model *m, const char *expected) {
+    const sis__web_answer *a = &m->answer;
+    char reason[SIS__REASON], again[32] = "";
     if (a->status == 200)
         return SIS_OK;
     const char *hint = a->status == 401 || a->status == 403
@@ -120,21 +107,9 @@ static int expect_ok(const sis__web_answer *a, const char *expected) {
                                           : "";
     if (a->attempts > 1)
         snprintf(again, sizeof again, ", %d times", a->attempts);
-    json_t *json = a->body.len ? sis__json_load(a->body.data, a->body.len, 0, NULL) : NULL;
-    const json_t *error = json_object_get(json, "error");
-    if (!json_is_string(error))
-        error = json_object_get(json, "detail"); /* as common Python servers write it */
-    if (json_is_string(error)) {
-        fail_server_says(error);
-        sis__fail_in(SIS_E_MODEL, "HTTP %ld%s%s, expected 200 with %s", a->status, again, hint,
-                     expected);
-    } else {
-        sis__answer_excerpt(a->body.data ? a->body.data : "", a->body.len, excerpt, sizeof excerpt);
-        sis__fail(SIS_E_MODEL, "HTTP %ld%s%s, expected 200 with %s, found %s", a->status, again,
-                  hint, expected, excerpt);
-    }
-    json_decref(json);
-    return SIS_E_MODEL;
+    int reported = sis__answer_reason(m->web, a, reason);
+    return sis__fail(SIS_E_MODEL, "HTTP %ld%s%s, expected 200 with %s%s%s", a->status, again, hint,
+                     expected, reported ? ": the server reports: " : ", found ", reason);
 }
 
 /* The output: by name, else the only one, else the first of floating point, because probabilities
@@ -184,7 +159,7 @@ typedef struct {
 
 /* Set the number of values, in all and per row. */
 static int read_counts(tensor_reader *t) {
-    char text[SIS__SHAPE_TEXT];
+    char text[SIS__DIMS_TEXT];
     sis__shape shape;
     size_t sent = t->asked->sent;
     if (!read_shape(json_object_get(t->tensor, "shape"), &shape))
@@ -197,7 +172,7 @@ static int read_counts(tensor_reader *t) {
     sis__shape_text(&shape, text);
     if (t->count == 0 || t->count % sent != 0 ||
         (sent > 1 && (shape.rank == 0 || shape.dims[0] != (long long)sent)))
-        return sis__fail(SIS_E_MODEL, "expected an output of shape [%zu,...], found %s", sent,
+        return sis__fail(SIS_E_MODEL, "expected an output of shape (%zu, ...), found %s", sent,
                          text);
     t->outputs = t->count / sent;
     return SIS_OK;
@@ -358,7 +333,7 @@ int sis__http_read(const sis__asked *q, char *body, size_t length, size_t json_l
         return code;
     const json_t *error = json_object_get(a.json, "error");
     if (json_is_string(error))
-        code = fail_server_says(error);
+        code = sis__fail(SIS_E_MODEL, "the server reports: %.600s", json_string_value(error));
     else if (q->protocol == SIS__PROTOCOL_V2)
         code = read_v2(q, &a, body + text, length - text, n_outputs, scores);
     else
@@ -379,11 +354,11 @@ typedef struct {
 
 /* The declared shape of the rows; texts have none. */
 static const sis_net_shape *declared_shape(const http_model *m, const question *q) {
-    return m->request.pieces ? NULL : sis__shapes_find(&m->opened.shapes, q->n_values);
+    return m->base.request.pieces ? NULL : sis__shapes_find(&m->base.opened.shapes, q->n_values);
 }
 
 static int check_rows(const http_model *m, const question *q) {
-    if (m->request.pieces || m->request.form)
+    if (m->base.request.pieces || m->base.request.form)
         return SIS_OK;
     if (m->end->type == SIS__VALUE_BYTES)
         return sis__fail(SIS_E_ARGUMENT, "the model takes texts (BYTES), not rows of numbers");
@@ -408,14 +383,14 @@ static const double *last_row(const question *q) {
 /* Pad the tensor with copies of the last row. */
 static int fill_tensor(http_model *m, question *q,
                        int (*add)(http_model *m, const double *row, size_t n)) {
-    const sis__buf *b = &m->request.text;
+    const sis__buf *b = &m->base.request.text;
     size_t before = b->len, rows = q->fit.batched ? q->fit.rows : 0;
     q->sent = q->asked;
     for (int code; q->sent < rows; q->sent++) {
         if (b->len - before > LONGEST_TENSOR / rows && q->sent == q->asked + 1)
             return sis__fail(SIS_E_UNSUPPORTED,
-                             "the model takes batches of %zu rows, more than %zu MiB; "
-                             "export it with a free number of rows",
+                             "the model takes batches of %zu rows, more than %zu MiB; export it "
+                             "with a free number of rows",
                              rows, LONGEST_TENSOR >> 20);
         if ((code = add(m, last_row(q), q->n_values)) != SIS_OK)
             return code;
@@ -424,13 +399,13 @@ static int fill_tensor(http_model *m, question *q,
 }
 
 static int add_list_row(http_model *m, const double *row, size_t n) {
-    sis__buf_char(&m->request.text, ',');
-    return sis__request_row(&m->request, row, n);
+    sis__buf_char(&m->base.request.text, ',');
+    return sis__request_row(&m->base.request, row, n);
 }
 
 static int write_list(http_model *m, question *q) {
-    sis__buf *b = &m->request.text;
-    int code = sis__request_rows(&m->request, q->rows, q->n_rows, q->n_values, &q->asked);
+    sis__buf *b = &m->base.request.text;
+    int code = sis__request_rows(&m->base.request, q->rows, q->n_rows, q->n_values, &q->asked);
     if (code != SIS_OK)
         return code;
     b->len--; /* the list goes on */
@@ -440,8 +415,8 @@ static int write_list(http_model *m, question *q) {
 }
 
 static int add_binary_row(http_model *m, const double *row, size_t n) {
-    sis__buf *b = &m->request.text;
-    if (!m->request.pieces) {
+    sis__buf *b = &m->base.request.text;
+    if (!m->base.request.pieces) {
         for (size_t i = 0; i < n; i++) {
             char one[sizeof(double)];
             sis__value_put(m->end->type, one, 0, row[i]);
@@ -452,7 +427,7 @@ static int add_binary_row(http_model *m, const double *row, size_t n) {
     size_t at = b->len;
     uint32_t length = 0;
     sis__buf_add(b, &length, sizeof length);
-    int code = sis__request_raw(&m->request, row, n);
+    int code = sis__request_raw(&m->base.request, row, n);
     if (code == SIS_OK && (code = sis__buf_error(b)) == SIS_OK) {
         length = (uint32_t)(b->len - at - sizeof length);
         memcpy(b->data + at, &length, sizeof length);
@@ -462,7 +437,7 @@ static int add_binary_row(http_model *m, const double *row, size_t n) {
 
 /* Binary values of as many rows as fit. */
 static int write_binary(http_model *m, question *q) {
-    const sis__buf *b = &m->request.text;
+    const sis__buf *b = &m->base.request.text;
     int code = SIS_OK;
     size_t longest = 0;
     for (q->asked = 0; q->asked < q->n_rows && code == SIS_OK &&
@@ -475,17 +450,16 @@ static int write_binary(http_model *m, question *q) {
     return code == SIS_OK ? fill_tensor(m, q, add_binary_row) : code;
 }
 
-/* All of a v2 request before the values of its input. */
-static void add_v2_head(const http_model *m, const question *q, sis__buf *b) {
-    const endpoint *e = m->end;
-    sis__buf_printf(b, "{\"id\":\"%zu\",\"inputs\":[{\"name\":", m->requests);
-    sis__buf_json(b, e->input);
-    sis__buf_printf(b, ",\"datatype\":\"%s\",\"shape\":[",
-                    sis__value_name(m->request.pieces ? SIS__VALUE_BYTES : e->type));
-    if (q->fit.batched)
-        sis__buf_printf(b, q->fit.rank ? "%zu," : "%zu", q->sent);
-    for (size_t d = 0; d < q->fit.rank; d++)
-        sis__buf_printf(b, d ? ",%zu" : "%zu", q->fit.dims[d]);
+/* {"name":"x","datatype":"FP32","shape":[2,3] */
+static void add_tensor_head(sis__buf *b, const char *name, sis__value_type type,
+                            const sis__fit *fit, size_t rows) {
+    sis__buf_str(b, "{\"name\":");
+    sis__buf_json(b, name);
+    sis__buf_printf(b, ",\"datatype\":\"%s\",\"shape\":[", sis__value_name(type));
+    if (fit->batched)
+        sis__buf_printf(b, fit->rank ? "%zu," : "%zu", rows);
+    for (size_t d = 0; d < fit->rank; d++)
+        sis__buf_printf(b, d ? ",%zu" : "%zu", fit->dims[d]);
     sis__buf_char(b, ']');
 }
 
@@ -507,14 +481,9 @@ static int add_v2_other(const http_model *m, const question *q, size_t i, sis__b
     if (count > 0 && copies > LONGEST_TENSOR / 2 / count) /* a digit and a comma, at least */
         return sis__fail(SIS_E_UNSUPPORTED, "input %.60s: %zu values for each of %zu rows",
                          all->items[i].name, count, copies);
-    sis__buf_str(b, ",{\"name\":");
-    sis__buf_json(b, all->items[i].name);
-    sis__buf_printf(b, ",\"datatype\":\"%s\",\"shape\":[", sis__value_name(all->items[i].type));
-    if (fit.batched)
-        sis__buf_printf(b, fit.rank ? "%zu," : "%zu", q->sent);
-    for (size_t d = 0; d < fit.rank; d++)
-        sis__buf_printf(b, d ? ",%zu" : "%zu", fit.dims[d]);
-    sis__buf_str(b, "],\"data\":[");
+    sis__buf_char(b, ',');
+    add_tensor_head(b, all->items[i].name, all->items[i].type, &fit, q->sent);
+    sis__buf_str(b, ",\"data\":[");
     for (size_t r = 0; r < copies; r++)
         for (size_t k = 0; k < count; k++) {
             const double *row = r < q->asked ? q->rows + r * q->n_values : last_row(q);
@@ -547,13 +516,15 @@ static int add_v2_tail(const http_model *m, const question *q, sis__buf *b) {
 
 /* The values are written first, because their number is needed before them in the request. */
 static int write_v2(http_model *m, question *q, sis__buf *body, size_t *json_length) {
-    sis__request *r = &m->request;
+    sis__request *r = &m->base.request;
     r->flat = !r->pieces;
     r->logical = m->end->type == SIS__VALUE_BOOL;
     int code = m->end->binary ? write_binary(m, q) : write_list(m, q);
     if (code != SIS_OK)
         return code;
-    add_v2_head(m, q, body);
+    sis__buf_printf(body, "{\"id\":\"%zu\",\"inputs\":[", m->base.requests);
+    add_tensor_head(body, m->end->input, r->pieces ? SIS__VALUE_BYTES : m->end->type, &q->fit,
+                    q->sent);
     if (m->end->binary) {
         sis__buf_printf(body, ",\"parameters\":{\"binary_data_size\":%zu}", r->text.len);
     } else {
@@ -570,7 +541,7 @@ static int write_v2(http_model *m, question *q, sis__buf *body, size_t *json_len
 
 /* The text before the rows: for MLflow, cells of a table are a data frame. */
 static void add_rows_head(const http_model *m, sis__buf *body) {
-    const sis_row_form *f = m->request.form;
+    const sis_row_form *f = m->base.request.form;
     if (m->end->protocol == SIS__PROTOCOL_V1 || !f) {
         sis__buf_str(body,
                      m->end->protocol == SIS__PROTOCOL_V1 ? "{\"instances\":" : "{\"inputs\":");
@@ -587,15 +558,16 @@ static void add_rows_head(const http_model *m, sis__buf *body) {
 }
 
 static int write_rows(http_model *m, question *q, sis__buf *body) {
-    const sis_row_form *f = m->request.form;
-    m->request.dims = q->fit.dims;
-    m->request.rank = q->fit.rank;
-    m->request.flat = m->end->has_shape && q->fit.rank == 0;
+    const sis_row_form *f = m->base.request.form;
+    m->base.request.dims = q->fit.dims;
+    m->base.request.rank = q->fit.rank;
+    m->base.request.flat = m->end->has_shape && q->fit.rank == 0;
     int code = write_list(m, q);
     add_rows_head(m, body);
-    sis__buf_add(body, m->request.text.data ? m->request.text.data : "", m->request.text.len);
+    sis__buf_add(body, m->base.request.text.data ? m->base.request.text.data : "",
+                 m->base.request.text.len);
     sis__buf_str(body, f && !f->objects && m->end->protocol != SIS__PROTOCOL_V1 ? "}}" : "}");
-    m->request.rank = 0; /* the dims belong to the request */
+    m->base.request.rank = 0; /* the dims belong to the request */
     return code == SIS_OK ? sis__buf_error(body) : code;
 }
 
@@ -603,16 +575,16 @@ static int write_rows(http_model *m, question *q, sis__buf *body) {
  * the endpoint. */
 static const sis__shape *shape_of(const http_model *m) {
     static const sis__shape texts = {.rank = 1, .dims = {-1}};
-    return m->request.pieces && !m->end->has_shape ? &texts : &m->end->shape;
+    return m->base.request.pieces && !m->end->has_shape ? &texts : &m->end->shape;
 }
 
 static int write_question(http_model *m, question *q, sis__buf *body, size_t *json_length) {
     int code = sis__shape_fit(shape_of(m), declared_shape(m, q),
-                              m->request.pieces ? 1 : q->n_values, &q->fit);
+                              m->base.request.pieces ? 1 : q->n_values, &q->fit);
     if (code != SIS_OK)
         return code;
     limit_rows(m, q);
-    sis__buf_clear(&m->request.text);
+    sis__buf_clear(&m->base.request.text);
     code = check_rows(m, q);
     if (code != SIS_OK)
         return code;
@@ -641,30 +613,31 @@ static int send_question(http_model *m, const question *q, const sis__buf *body,
                                 .max = LONGEST_ANSWER};
     int code = sis__web_send(m->web, &request, &m->answer);
     if (code == SIS_OK)
-        code = expect_ok(&m->answer, expected_of(m->end));
+        code = expect_ok(m, expected_of(m->end));
     if (code != SIS_OK)
         return code;
     const sis__asked asked = {.protocol = m->end->protocol,
                               .output = m->end->output,
                               .rows = q->asked,
                               .sent = q->sent,
-                              .number = m->requests};
+                              .number = m->base.requests};
     sis__buf_add(&m->answer.body, "", 0); /* adds a NUL even if the body is empty */
     if ((code = sis__buf_error(&m->answer.body)) != SIS_OK)
         return code;
     return sis__http_read(&asked, m->answer.body.data, m->answer.body.len, m->answer.json_length,
-                          &m->n_outputs, scores);
+                          &m->base.n_outputs, scores);
 }
 
 /* Send a request for as many of the first rows as fit; *asked is their number, 0: the request was
  * too long and the next will be shorter. */
-static int ask(http_model *m, const double *rows, size_t n_rows, size_t n_values, double *scores,
-               size_t *asked) {
+static int ask(sis__asked_model *base, const double *rows, size_t n_rows, size_t n_values,
+               double *scores, size_t *asked) {
+    http_model *m = (http_model *)base;
     question q = {.rows = rows, .n_rows = n_rows, .n_values = n_values};
     sis__buf body;
     size_t json_length = 0;
     sis__buf_init(&body);
-    m->requests++;
+    m->base.requests++;
     m->answer.status = 0;
     int code = write_question(m, &q, &body, &json_length);
     if (code == SIS_OK)
@@ -678,34 +651,8 @@ static int ask(http_model *m, const double *rows, size_t n_rows, size_t n_values
     }
     adapt_batch(m, &q);
     if (code == SIS_E_MODEL || code == SIS_E_NAN)
-        sis__fail_in(code, "model %.200s, request %zu%s", m->end->address, m->requests,
+        sis__fail_in(code, "model %.200s, request %zu%s", m->end->address, m->base.requests,
                      m->answer.status == 200 ? " (HTTP 200)" : "");
-    return code;
-}
-
-static int predict(void *ctx, const double *rows, size_t n_rows, size_t n_values, double *scores) {
-    http_model *m = ctx;
-    int code = SIS_OK;
-    pthread_mutex_lock(&m->lock);
-    if (m->n_outputs == 0)
-        code = sis__fail(SIS_E_ARGUMENT, "model %.200s: the number of outputs is unknown",
-                         m->end->address);
-    for (size_t asked = 0; n_rows > 0 && code == SIS_OK; n_rows -= asked) {
-        code = ask(m, rows, n_rows, n_values, scores, &asked);
-        rows += asked * n_values;
-        scores += asked * m->n_outputs;
-    }
-    pthread_mutex_unlock(&m->lock);
-    return code;
-}
-
-static int measure_outputs(sis_model *model, const double *row, size_t n_values) {
-    http_model *m = model->ctx;
-    size_t asked;
-    int code = ask(m, row, 1, n_values, NULL, &asked);
-    if (code != SIS_OK)
-        m->n_outputs = 0;
-    model->n_outputs = m->n_outputs;
     return code;
 }
 
@@ -714,20 +661,17 @@ static int take_texts(void *ctx, const sis_piece *pieces, size_t n) {
     if (m->end->has_shape && m->end->type != SIS__VALUE_BYTES)
         return sis__fail(SIS_E_UNSUPPORTED, "model %.200s takes %s, not texts", m->end->address,
                          sis__value_name(m->end->type));
-    m->request.pieces = pieces;
-    m->request.n_pieces = n;
-    return SIS_OK;
+    return sis__asked_take_texts(m, pieces, n);
 }
 
 static int take_rows(void *ctx, const sis_row_form *form) {
     http_model *m = ctx;
     if (m->end->has_shape || m->end->protocol == SIS__PROTOCOL_V2)
         return sis__fail(SIS_E_UNSUPPORTED,
-                         "model %.200s takes tensors, which cannot mix words and "
-                         "numbers; use /v1/models/NAME or /invocations",
+                         "model %.200s takes tensors, which cannot mix words and numbers; use "
+                         "/v1/models/NAME or /invocations",
                          m->end->address);
-    m->request.form = form;
-    return SIS_OK;
+    return sis__asked_take_rows(m, form);
 }
 
 static void row_shape(const void *ctx, sis_net_shape *shape) {
@@ -738,36 +682,25 @@ static void row_shape(const void *ctx, sis_net_shape *shape) {
 
 /* ---- Metadata -------------------------------------------------------------------------------- */
 
-/* GET address + tail as JSON; otherwise *json is NULL and *status says why. */
-static int get(http_model *m, const char *tail, json_t **json, long *status) {
-    char excerpt[SIS__EXCERPT];
-    sis__buf url = {0};
+/* GET address + tail as JSON; otherwise *json is NULL and the answer's status says why. */
+static int get(http_model *m, const char *tail, json_t **json) {
+    char *url = sis__buf_text("%s%s", m->end->address, tail);
+    const sis__web_request request = {.url = url, .max = LONGEST_METADATA};
     *json = NULL;
-    sis__buf_str(&url, m->end->address);
-    sis__buf_str(&url, tail);
-    int code = sis__buf_error(&url);
-    if (code == SIS_OK)
-        code = sis__web_send(m->web, &(sis__web_request){.url = url.data, .max = LONGEST_METADATA},
-                             &m->answer);
-    sis__buf_release(&url);
-    *status = m->answer.status;
-    if (code != SIS_OK || *status != 200)
-        return code;
-    const sis__buf *body = &m->answer.body;
-    *json = sis__json_load(body->data ? body->data : "", body->len, JSON_DECODE_INT_AS_REAL, NULL);
-    if (*json)
-        return SIS_OK;
-    sis__answer_excerpt(body->data ? body->data : "", body->len, excerpt, sizeof excerpt);
-    return sis__fail(SIS_E_MODEL, "expected the metadata of a model in JSON, found %s", excerpt);
+    int code =
+        url ? sis__answer_ask(m->web, &request, &m->answer, "the metadata of a model in JSON", json)
+            : SIS_E_NOMEM;
+    free(url);
+    return code;
 }
 
 /* With several inputs, choosing one would be a guess. */
 static int one_input(size_t n, const char *first, const char *second) {
     return n <= 1 ? SIS_OK
-                  : sis__fail(SIS_E_UNSUPPORTED,
-                              "the model takes %zu inputs (%.40s, %.40s%s); this protocol "
-                              "supports one",
-                              n, first ? first : "?", second ? second : "?", n > 2 ? ", ..." : "");
+                  : sis__fail(
+                        SIS_E_UNSUPPORTED,
+                        "the model takes %zu inputs (%.40s, %.40s%s); this protocol supports one",
+                        n, first ? first : "?", second ? second : "?", n > 2 ? ", ..." : "");
 }
 
 static int set_input(endpoint *e, const char *name, const char *type) {
@@ -816,9 +749,8 @@ static int read_v2_inputs(endpoint *e, const json_t *inputs) {
     code = sis__inputs_assign(&e->inputs, e->opt);
     if (code == SIS_OK && e->inputs.main == e->inputs.n)
         code = sis__fail(SIS_E_UNSUPPORTED,
-                         "the model takes %zu inputs (%.40s, %.40s%s); choose one "
-                         "with --explain NAME and give the others with --with "
-                         "NAME=FILE",
+                         "the model takes %zu inputs (%.40s, %.40s%s); choose one with --explain "
+                         "NAME and give the others with --with NAME=FILE",
                          e->inputs.n, e->inputs.items[0].name, e->inputs.items[1].name,
                          e->inputs.n > 2 ? ", ..." : "");
     return code;
@@ -856,13 +788,12 @@ static int read_v2_server(http_model *m) {
     endpoint *e = m->end;
     char *root = strstr(strstr(e->address, "://"), "/v2/models/") + 3, behind = *root;
     json_t *server, *config = NULL;
-    long status;
     *root = '\0';
-    int code = get(m, "", &server, &status);
+    int code = get(m, "", &server);
     *root = behind;
-    e->binary = LITTLE_ENDIAN_HOST && has_extension(server, "binary_tensor_data");
+    e->binary = has_extension(server, "binary_tensor_data");
     if (code == SIS_OK && has_extension(server, "model_configuration"))
-        code = get(m, "/config", &config, &status);
+        code = get(m, "/config", &config);
     double max = json_number_value(json_object_get(config, "max_batch_size"));
     if (max >= 1 && max < 1e9)
         e->max_rows = (size_t)max;
@@ -879,18 +810,16 @@ static int read_v2_labels(http_model *m, const json_t *outputs) {
     size_t i;
     json_array_foreach(json_object_get(json_object_get(output, "parameters"), "labels"), i, label) {
         if (code == SIS_OK && json_is_string(label))
-            code = sis__opened_add_label(&m->opened, json_string_value(label));
+            code = sis__opened_add_label(&m->base.opened, json_string_value(label));
     }
     return code;
 }
 
 static int open_v2(http_model *m) {
     json_t *json;
-    long status;
-    int code = get(m, "", &json, &status);
+    int code = get(m, "", &json);
     if (code == SIS_OK)
-        code = json ? read_v2_metadata(m->end, json)
-                    : expect_ok(&m->answer, "the metadata of a model");
+        code = json ? read_v2_metadata(m->end, json) : expect_ok(m, "the metadata of a model");
     if (code == SIS_OK)
         code = read_v2_labels(m, json_object_get(json, "outputs"));
     json_decref(json);
@@ -939,12 +868,11 @@ static int read_v1_metadata(endpoint *e, const json_t *json) {
 /* Only TensorFlow Serving has metadata; answers of others are ignored. */
 static int open_v1(http_model *m) {
     json_t *json;
-    long status;
-    int code = get(m, "/metadata", &json, &status);
+    int code = get(m, "/metadata", &json);
     if (code == SIS_OK && json)
         code = read_v1_metadata(m->end, json);
     json_decref(json);
-    return code == SIS_E_MODEL && status == 200 ? SIS_OK : code;
+    return code == SIS_E_MODEL && m->answer.status == 200 ? SIS_OK : code;
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */
@@ -969,10 +897,10 @@ static int part_output(endpoint *e) {
             return SIS_E_NOMEM;
     }
     if (strchr(e->address, '?'))
-        return sis__fail(SIS_E_ARGUMENT,
-                         "model %.*s: expected an address without \"?\"; use --header "
-                         "for further parameters",
-                         (int)strcspn(e->address, "?"), e->address);
+        return sis__fail(
+            SIS_E_ARGUMENT,
+            "model %.*s: expected an address without \"?\"; use --header for further parameters",
+            (int)strcspn(e->address, "?"), e->address);
     char *host = strstr(e->address, "://") + 3;
     while (ends_in(host, "/"))
         cut_end(host, "/");
@@ -1001,22 +929,8 @@ static int find_protocol(endpoint *e) {
                          "/v1/completions, /v1/chat/completions or /completion",
                          e->address);
     }
-    sis__buf url = {0};
-    size_t n;
-    sis__buf_str(&url, e->address);
-    sis__buf_str(&url, verb);
-    return sis__buf_give(&url, &e->verb, &n);
-}
-
-/* Refuse logins in addresses: addresses appear in results and messages, and command lines are
- * visible. */
-static int refuse_login(const char *address) {
-    const char *host = strstr(address, "://") + 3;
-    return !memchr(host, '@', strcspn(host, "/?#"))
-               ? SIS_OK
-               : sis__fail(SIS_E_ARGUMENT,
-                           "model: remove the login from the address, which is written "
-                           "into results; put user:password into a file for --token");
+    e->verb = sis__buf_text("%s%s", e->address, verb);
+    return e->verb ? SIS_OK : SIS_E_NOMEM;
 }
 
 /* Defaults before the server has answered: rows of any length, in double precision. */
@@ -1050,10 +964,11 @@ static int model_new(http_model **out) {
     http_model *m = SIS_NEW(http_model, 1);
     if (!m)
         return SIS_E_NOMEM;
-    m->opened.kind = &sis__model_http;
-    pthread_mutex_init(&m->lock, NULL);
-    int code = sis__request_init(&m->request);
-    m->request.bare_nan = 1;
+    m->base.opened.kind = &sis__model_http;
+    m->base.ask = ask;
+    pthread_mutex_init(&m->base.lock, NULL);
+    int code = sis__request_init(&m->base.request);
+    m->base.request.bare_nan = 1;
     *out = m;
     return code;
 }
@@ -1063,16 +978,14 @@ static int worker_new(void *ctx, void **worker) {
     http_model *twin = NULL;
     int code = model_new(&twin);
     if (code == SIS_OK) {
-        twin->opened.shapes = m->opened.shapes;
-        twin->opened.labels = m->opened.labels;
-        twin->opened.n_labels = m->opened.n_labels;
+        twin->base.opened.shapes = m->base.opened.shapes;
+        twin->base.opened.labels = m->base.opened.labels;
+        twin->base.opened.n_labels = m->base.opened.n_labels;
         twin->end = m->end;
         twin->borrowed = 1;
-        twin->n_outputs = m->n_outputs;
+        twin->base.n_outputs = m->base.n_outputs;
         twin->max_rows = m->max_rows;
-        twin->request.pieces = m->request.pieces;
-        twin->request.n_pieces = m->request.n_pieces;
-        twin->request.form = m->request.form;
+        sis__request_like(&twin->base.request, &m->base.request);
         code = sis__web_clone(m->web, &twin->web);
     }
     if (code != SIS_OK) {
@@ -1092,7 +1005,7 @@ static int http_open(const char *spec, const sis_model_opt *opt, sis_model *out)
         m->end->timeout = opt->timeout;
         m->end->opt = opt;
         m->end->address = sis__strdup(spec);
-        code = m->end->address ? refuse_login(spec) : SIS_E_NOMEM;
+        code = m->end->address ? SIS_OK : SIS_E_NOMEM;
     }
     if (code == SIS_OK)
         code = sis__web_new(opt, &m->web);
@@ -1107,7 +1020,7 @@ static int http_open(const char *spec, const sis_model_opt *opt, sis_model *out)
     int texts = m->end->type == SIS__VALUE_BYTES;
     *out =
         (sis_model){.size = sizeof *out,
-                    .predict = predict,
+                    .predict = sis__asked_predict,
                     .ctx = m,
                     .n_values = m->end->has_shape && !texts ? sis__shape_values(&m->end->shape) : 0,
                     .max_rows = m->max_rows,
@@ -1121,8 +1034,8 @@ const sis__model_kind sis__model_http = {
     .form = "http://...",
     .meaning = "a model behind a server",
     .open = http_open,
-    .measure = measure_outputs,
-    .predict = predict,
+    .measure = sis__asked_measure,
+    .predict = sis__asked_predict,
     .take_texts = take_texts,
     .take_rows = take_rows,
     .row_shape = row_shape,

@@ -26,7 +26,7 @@ typedef struct sis__model_kind {
     /* Set n_outputs of the model, and its link, by predicting one row. NULL: open sets them. */
     int (*measure)(sis_model *model, const double *row, size_t n_values);
 
-    /* The predict function of its models, which identifies the kind. */
+    /* The predict function of its models: with it, a context begins with a sis__opened. */
     int (*predict)(void *ctx, const double *rows, size_t n, size_t n_values, double *scores);
 
     /* See sis_model_take_texts(). NULL: not supported. */

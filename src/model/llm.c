@@ -22,7 +22,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +29,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "base/parallel.h"
 #include "base/sha256.h"
 #include "base/utf8.h"
@@ -415,61 +415,39 @@ static void write_body(const endpoint *e, question *const *list, size_t n, sis__
 
 /* ---- One request ----------------------------------------------------------------------------- */
 
-/* A server's error message: {"error":"..."}, {"error":{"message":"..."}}, {"detail":"..."}. */
 static int fail_status(const connection *c) {
     const sis__web_answer *a = &c->answer;
-    char excerpt[SIS__EXCERPT];
-    json_t *json = a->body.len ? sis__json_load(a->body.data, a->body.len, 0, NULL) : NULL;
-    const json_t *error = json_object_get(json, "error");
-    const json_t *message = json_object_get(error, "message");
-    const char *text = json_string_value(message ? message
-                                         : error ? error
-                                                 : json_object_get(json, "detail"));
+    char reason[SIS__REASON];
     const char *hint = a->status == 401 || a->status == 403
                            ? " (give the key by --token FILE or $OPENAI_API_KEY)"
                        : a->status == 404 ? " (are the address and the model's name right?)"
                                           : "";
     char again[80] = "";
     if (a->wait > 0 && a->attempts == 1)
-        snprintf(again, sizeof again, " (the server asks to wait %.0f s)", a->wait);
+        sis__format(again, sizeof again, " (the server asks to wait %.0f s)", a->wait);
     else if (a->attempts > 1)
-        snprintf(again, sizeof again, " (tried %d times)", a->attempts);
-    if (text)
-        snprintf(excerpt, sizeof excerpt, "%s", text);
-    else
-        sis__answer_excerpt(a->body.data ? a->body.data : "", a->body.len, excerpt, sizeof excerpt);
-    json_decref(json);
-    sis__web_hide(c->web, excerpt);
+        sis__format(again, sizeof again, " (tried %d times)", a->attempts);
+    sis__answer_reason(c->web, a, reason);
     return sis__fail(SIS_E_MODEL, "HTTP %ld%s%s: %s", a->status, again, hint,
-                     a->body.len ? excerpt : "no message");
+                     a->body.len ? reason : "no message");
 }
 
 /* POST a body; *json is the answer, or NULL for a status other than 200. */
 static int post(const endpoint *e, connection *c, const sis__buf *body, json_t **json) {
-    json_error_t why;
-    char excerpt[SIS__EXCERPT];
-    sis__web_request q = {.url = e->address,
-                          .body = body->data,
-                          .length = body->len,
-                          .max = ANSWER_BYTES,
-                          .repeat_500 = 1};
+    const sis__web_request q = {.url = e->address,
+                                .body = body->data,
+                                .length = body->len,
+                                .max = ANSWER_BYTES,
+                                .repeat_500 = 1};
     *json = NULL;
     int error = sis__buf_error(body);
     if (error == SIS_OK)
-        error = sis__web_send(c->web, &q, &c->answer);
-    if (error != SIS_OK || c->answer.status != 200)
+        error = sis__answer_ask(c->web, &q, &c->answer, "a JSON object", json);
+    if (!*json || !sis__web_tells(c->web, c->answer.body.data))
         return error;
-    const sis__buf *b = &c->answer.body;
-    if (b->len && sis__web_tells(c->web, b->data)) /* it would reach records and the cache */
-        return sis__fail(SIS_E_MODEL, "the server's answer contains the key");
-    *json = b->len ? sis__json_load(b->data, b->len, 0, &why) : NULL;
-    if (json_is_object(*json))
-        return SIS_OK;
-    sis__answer_excerpt(b->data ? b->data : "", b->len, excerpt, sizeof excerpt);
-    json_decref(*json);
+    json_decref(*json); /* it would reach records and the cache */
     *json = NULL;
-    sis__web_hide(c->web, excerpt);
-    return sis__fail(SIS_E_MODEL, "expected a JSON object, found %s", excerpt);
+    return sis__fail(SIS_E_MODEL, "the server's answer contains the key");
 }
 
 static size_t count_of(const json_t *object, const char *name) {
@@ -712,10 +690,7 @@ static char *first_line(const char *text) {
         begin--;
     while (end > begin && sis__is_space(text[end - 1]))
         end--;
-    char *line = SIS_NEW(char, end - begin + 1);
-    if (line)
-        memcpy(line, text + begin, end - begin);
-    return line;
+    return sis__strndup(text + begin, end - begin);
 }
 
 static int find_answer(const llm_model *m, size_t number, state *s) {
@@ -738,8 +713,8 @@ static int find_answer(const llm_model *m, size_t number, state *s) {
         error = SIS_E_NOMEM;
     if (error == SIS_OK && (!line || !*skip_blanks(line)))
         error = sis__fail(SIS_E_MODEL,
-                          "model %.200s: the answer to the whole prompt is empty; give "
-                          "an answer in the field \"answer\" or with --answer",
+                          "model %.200s: the answer to the whole prompt is empty; give an answer "
+                          "in the field \"answer\" or with --answer",
                           e->address);
     pthread_mutex_lock(&e->lock);
     if (error == SIS_OK && !s->answer) {
@@ -800,8 +775,7 @@ static int check_row(const llm_model *m, const double *row, size_t n_values) {
     const session *s = m->session;
     if (!s->prompts)
         return sis__fail(SIS_E_ARGUMENT,
-                         "model %.200s: a language model needs --prompt FILE and "
-                         "--explain FIELD",
+                         "model %.200s: a language model needs --prompt FILE and --explain FIELD",
                          m->end->address);
     if (!(row[0] >= 0 && row[0] < (double)s->n) || s->prompts[(size_t)row[0]].n + 1 != n_values)
         return sis__fail(SIS_E_ARGUMENT, "no prompt has a row of %zu values", n_values);
@@ -960,10 +934,8 @@ static int read_score(endpoint *e, const char *text) {
         size_t n = strcspn(text, ",");
         if (n == 0 || e->n_labels == MAX_LABELS)
             break;
-        char *label = e->labels[e->n_labels] = SIS_NEW(char, n + 1);
-        if (!label)
+        if (!(e->labels[e->n_labels] = sis__strndup(text, n)))
             return SIS_E_NOMEM;
-        memcpy(label, text, n);
         e->n_labels++;
         text += n;
     }
@@ -974,13 +946,9 @@ static int read_score(endpoint *e, const char *text) {
                            MAX_LABELS);
 }
 
-/* Split the address and the model name after #. Refuses secrets in it. */
+/* Split the address and the model name after #. */
 static int read_address(endpoint *e, const char *spec) {
-    const char *host = strstr(spec, "://") + 3, *mark = strchr(spec, '#');
-    if (memchr(host, '@', strcspn(host, "/?#")))
-        return sis__fail(SIS_E_ARGUMENT,
-                         "model: remove the login from the address, which is written "
-                         "into results; put user:password into a file for --token");
+    const char *mark = strchr(spec, '#');
     e->address = sis__strdup(spec);
     e->model = sis__strdup(mark ? mark + 1 : "");
     if (!e->address || !e->model)
@@ -1054,9 +1022,9 @@ static int ask_abilities(endpoint *e, connection *c) {
     if (error == SIS_OK)
         error = list_tokens(e, choice);
     if (error == SIS_OK && !e->echo && !json_is_array(content_of(e, choice)))
-        error = sis__fail(SIS_E_UNSUPPORTED,
-                          "the server reports no log-probabilities (logprobs); use a "
-                          "server that does");
+        error =
+            sis__fail(SIS_E_UNSUPPORTED,
+                      "the server reports no log-probabilities (logprobs); use a server that does");
     json_decref(json);
     return error;
 }
@@ -1193,7 +1161,6 @@ static int llm_open(const char *spec, const sis_model_opt *opt, sis_model *out) 
 }
 
 const sis__model_kind sis__model_llm = {
-    .prefix = "llm:",
     .open = llm_open,
     .predict = predict,
     .take_prompts = take_prompts,

@@ -35,8 +35,7 @@ int sis__llm_cache_open(const char *path, sis__llm_cache **out) {
         sqlite3_busy_timeout(c->db, 10000) != SQLITE_OK ||
         sqlite3_exec(c->db,
                      "PRAGMA synchronous=OFF; CREATE TABLE IF NOT EXISTS answers(question TEXT, "
-                     "times INTEGER, "
-                     "answer TEXT, PRIMARY KEY(question, times)) WITHOUT ROWID",
+                     "times INTEGER, answer TEXT, PRIMARY KEY(question, times)) WITHOUT ROWID",
                      NULL, NULL, NULL) != SQLITE_OK ||
         sqlite3_prepare_v2(c->db, "SELECT answer FROM answers WHERE question=? AND times=?", -1,
                            &c->get, NULL) != SQLITE_OK ||
@@ -92,10 +91,10 @@ int sis__llm_cache_put(sis__llm_cache *c, const char *key, size_t times, const j
 
 int sis__llm_cache_open(const char *path, sis__llm_cache **out) {
     *out = NULL;
-    return sis__fail(SIS_E_UNSUPPORTED,
-                     "--cache %s: this build has no SQLite; install it (Debian: "
-                     "libsqlite3-dev) and build again",
-                     path);
+    return sis__fail(
+        SIS_E_UNSUPPORTED,
+        "--cache %s: this build has no SQLite; install it (Debian: libsqlite3-dev) and build again",
+        path);
 }
 
 void sis__llm_cache_close(sis__llm_cache *c) {

@@ -47,8 +47,8 @@ static int check_tokens(const sis__llm_tokens *out) {
     return isfinite(out->margin) && isfinite(out->sum)
                ? SIS_OK
                : sis__fail(SIS_E_MODEL,
-                           "the server reports a token of the answer without an "
-                           "alternative, or with a log-probability that is above 0 or no number");
+                           "the server reports a token of the answer without an alternative, or "
+                           "with a log-probability that is above 0 or no number");
 }
 
 /* ---- Echoed prompt and answer ---------------------------------------------------------------- */
@@ -144,9 +144,8 @@ int sis__llm_read_echo(const json_t *choice, const char *text, size_t from, size
     tokens_init(out);
     if (n == 0 || json_array_size(offsets) != n || json_array_size(own) != n ||
         json_array_size(top) != n)
-        return sis__fail(SIS_E_MODEL,
-                         "expected logprobs with lists tokens, token_logprobs, top_logprobs and "
-                         "text_offset of one length");
+        return sis__fail(SIS_E_MODEL, "expected logprobs with lists tokens, token_logprobs, "
+                                      "top_logprobs and text_offset of one length");
     for (size_t i = 0; i < n; i++) {
         const json_t *at = json_array_get(offsets, i);
         const char *token = json_string_value(json_array_get(tokens, i));
@@ -240,7 +239,8 @@ static int same_token(const json_t *a, const json_t *b) {
     return n == token_bytes(b, y) && memcmp(x, y, n) == 0;
 }
 
-/* Is it a part of a character whose bytes the server does not report? */
+/* Log-probabilities of the alternatives: the best other token, the best token that continues the
+ * text, and the lowest. */
 static void look_around(const json_t *entry, const char *text, int first, double *other,
                         double *fitting, double *min) {
     const json_t *candidate;
@@ -317,7 +317,7 @@ int sis__llm_read_generated(const json_t *content, const char *answer, sis__llm_
         return check_tokens(out);
     if (!json_is_array(content))
         return sis__fail(SIS_E_MODEL, "expected generated tokens with logprobs");
-    /* NULL members are left out */
+    /* The model stopped instead, so the next token has at most half of the probability. */
     out->bounded = out->unfinished = 1;
     add_token(out, -log(2), 0);
     return check_tokens(out);

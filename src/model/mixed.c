@@ -4,7 +4,6 @@
  * are exported), or inputs with several columns each. The search masks one value per category; this
  * file turns these values back into a word.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,11 +55,11 @@ static int list_inputs(sis__mixed *c, const sis_net *net, int *single) {
             c->items[used++] =
                 (struct sis__mixed_value){.input = t.name, .is_word = t.type == SIS_NET_TEXTS};
     }
-    return used == c->n ? SIS_OK
-                        : sis__fail(SIS_E_UNSUPPORTED,
-                                    "%zu values of the network's row belong to an input of "
-                                    "unknown size",
-                                    c->n - used);
+    return used == c->n
+               ? SIS_OK
+               : sis__fail(SIS_E_UNSUPPORTED,
+                           "%zu values of the network's row belong to an input of unknown size",
+                           c->n - used);
 }
 
 static const sis_row_column *find_column(const sis_row_form *form, const char *name) {
@@ -99,8 +98,8 @@ static int find_columns(sis__mixed *c, const sis_net *net, const sis_row_form *f
     }
     if (error == SIS_OK && form->n != c->n)
         error = sis__fail(SIS_E_ARGUMENT,
-                          "%zu columns, but the model takes %zu; name columns that are "
-                          "not features with --label and --id",
+                          "%zu columns, but the model takes %zu; name columns that are not "
+                          "features with --label and --id",
                           form->n, c->n);
     return error;
 }

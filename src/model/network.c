@@ -21,7 +21,6 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "model/ort.h"
 
 enum { ROWS = 256 };
 
@@ -74,13 +73,13 @@ static int convert_row(const network_model *m, const double *from, size_t n, int
         row[v] = (float)from[v];
         if (whole && from[v] != floor(from[v]) && is_whole(m->net, v))
             return sis__fail(SIS_E_ARGUMENT,
-                             "value %zu of a row is %g, but the input takes whole "
-                             "numbers; give whole numbers, also as the mask",
+                             "value %zu of a row is %g, but the input takes whole numbers; give "
+                             "whole numbers, also as the mask",
                              v, from[v]);
         if (fabs(from[v]) > 1 << 24 && (double)row[v] != from[v] && is_whole(m->net, v))
             return sis__fail(SIS_E_UNSUPPORTED,
-                             "value %zu of a row is %.17g; the engine supports whole "
-                             "numbers up to 16777216: use ONNX Runtime (ort:FILE.onnx)",
+                             "value %zu of a row is %.17g; the engine supports whole numbers up to "
+                             "16777216: use ONNX Runtime (ort:FILE.onnx)",
                              v, from[v]);
     }
     return SIS_OK;
@@ -112,11 +111,11 @@ static int check_outputs(const network_model *m, const sis_net_batch *b) {
         return error;
     if (m->n_outputs == 0)
         return sis__fail(SIS_E_ARGUMENT, "the number of outputs is unknown");
-    return sis__fail(SIS_E_UNSUPPORTED,
-                     "the number of scores depends on the length of the input: "
-                     "%zu before, %zu for %zu values; export the network with a "
-                     "fixed number of outputs, or explain inputs of one length",
-                     m->n_outputs, n, b->n_values);
+    return sis__fail(
+        SIS_E_UNSUPPORTED,
+        "the number of scores depends on the length of the input: %zu before, %zu for %zu values; "
+        "export the network with a fixed number of outputs, or explain inputs of one length",
+        m->n_outputs, n, b->n_values);
 }
 
 static int predict(void *ctx, const double *rows, size_t n, size_t n_values, double *margins) {
@@ -283,9 +282,8 @@ static int network_measure(sis_model *model, const double *row, size_t n_values)
     m->n_outputs = error == SIS_OK ? m->n_outputs : 0;
     model->n_outputs = m->n_outputs;
     return error == SIS_OK && m->n_outputs == 0
-               ? sis__fail(SIS_E_UNSUPPORTED,
-                           "the number of scores depends on the input; export the "
-                           "network with a fixed number of outputs")
+               ? sis__fail(SIS_E_UNSUPPORTED, "the number of scores depends on the input; export "
+                                              "the network with a fixed number of outputs")
                : error;
 }
 
@@ -388,11 +386,11 @@ static sis__tokens *network_tokens(void *ctx) {
 
 static int network_pad_token(void *ctx, size_t id) {
     const network_model *m = (const network_model *)ctx;
-    return m->borrowed ? sis__fail(SIS_E_UNSUPPORTED,
-                                   "cannot set the padding token %zu of a shared model; let the "
-                                   "task open it",
-                                   id)
-                       : sis_net_set_padding(m->net, (int64_t)id);
+    return m->borrowed
+               ? sis__fail(
+                     SIS_E_UNSUPPORTED,
+                     "cannot set the padding token %zu of a shared model; let the task open it", id)
+               : sis_net_set_padding(m->net, (int64_t)id);
 }
 
 const sis__model_kind sis__model_network = {

@@ -24,6 +24,9 @@ typedef struct sis__tokens {
 /* The mask is the model's own if it has one of `dim` values, else the mean over the vocabulary. */
 int sis__tokens_init(sis__tokens *t, const sis_net *net);
 
+/* Set the mask to the mean over the vocabulary. */
+void sis__tokens_mean(const sis__tokens *t);
+
 /* ids (n) -> embeddings (n, dim). If ids are removed, the others move together and padding fills
  * the space before or after them. */
 int sis__tokens_embed(const sis__tokens *t, const double *ids, size_t n, float *out);
@@ -59,6 +62,11 @@ void sis__mixed_free(sis__mixed *c);
 
 /* Convert a row of the form to a row of the network (c->n). */
 int sis__mixed_row(const sis__mixed *c, const double *from, float *row);
+
+/* ---- ort.c --------------------------------------------------------------------------------- */
+
+/* Open FILE or FILE#OUTPUT in ONNX Runtime. `note`: the text of sis_model_note(), or NULL. */
+int sis__ort_open(const char *spec, const sis_model_opt *opt, const char *note, sis_model *out);
 
 /* ---- network.c ----------------------------------------------------------------------------- */
 

@@ -51,7 +51,7 @@ static int is_of_kind(const char *spec, const sis__model_kind *kind) {
     size_t prefix = kind->prefix ? strlen(kind->prefix) : 0;
     if (prefix && strncmp(spec, kind->prefix, prefix) != 0)
         return 0;
-    return strlen(spec) > 0 && (!kind->suffix || ends_in(spec, kind->suffix));
+    return strlen(spec) > 0 && (kind->suffix ? ends_in(spec, kind->suffix) : prefix > 0);
 }
 
 /* The kind of a file, from its content; NULL: unknown, or not a file. */
@@ -102,14 +102,25 @@ static int check_options(const sis__model_kind *kind, const sis_model_opt *o) {
     if (o->normalize && kind != &sis__model_network && kind != &sis__model_ort)
         return sis__fail(SIS_E_ARGUMENT, "--normalize needs a network in an .onnx file");
     if ((o->explain || o->n_with) && !named)
-        return sis__fail(SIS_E_ARGUMENT,
-                         "--%s: only networks in .onnx files and models at "
-                         "/v2/models/NAME have named inputs",
-                         o->explain ? "explain" : "with");
+        return sis__fail(
+            SIS_E_ARGUMENT,
+            "--%s: only networks in .onnx files and models at /v2/models/NAME have named inputs",
+            o->explain ? "explain" : "with");
     if ((o->score || o->cache) && kind != &sis__model_llm)
         return sis__fail(SIS_E_ARGUMENT, "--%s needs a language model behind an address",
                          o->score ? "score" : "cache");
     return check_with(o);
+}
+
+/* Refuse logins in addresses: addresses appear in results and messages, and command lines are
+ * visible. */
+static int check_address(const char *spec) {
+    const char *host = strstr(spec, "://") + 3;
+    return !memchr(host, '@', strcspn(host, "/?#"))
+               ? SIS_OK
+               : sis__fail(SIS_E_ARGUMENT,
+                           "model: remove the login from the address, which is written into "
+                           "results; put user:password into a file for --token");
 }
 
 static int open_model(const char *spec, const sis_model_opt *opt, sis_model *out) {
@@ -127,9 +138,12 @@ static int open_model(const char *spec, const sis_model_opt *opt, sis_model *out
     for (size_t i = 0; !kind && i < N_KINDS; i++)
         if (is_of_kind(spec, kinds[i]))
             kind = kinds[i];
-    if ((kind == &sis__model_http || kind == &sis__model_https) && sis__llm_is_address(spec))
+    int remote = kind == &sis__model_http || kind == &sis__model_https;
+    if (remote && sis__llm_is_address(spec))
         kind = &sis__model_llm;
     int error = kind ? check_options(kind, opt) : unknown(spec);
+    if (error == SIS_OK && remote)
+        error = check_address(spec);
     return error == SIS_OK ? kind->open(spec, opt, out) : error;
 }
 
@@ -145,11 +159,11 @@ int sis_model_open_sized(const char *spec, const sis_model_opt *given, sis_model
     return error == SIS_OK ? sis__sized_copy(&model_type, out, &model) : error;
 }
 
-/* The kind of an opened model; NULL: a caller's own model. */
+/* The kind of an opened model; NULL: a caller's own model, whose context is never read. */
 static const sis__model_kind *kind_of(const sis_model *model) {
     for (size_t i = 0; i < N_KINDS; i++)
         if (kinds[i]->predict && kinds[i]->predict == model->predict)
-            return kinds[i]; /* the context of a caller's own model is never read */
+            return ((const sis__opened *)model->ctx)->kind;
     return NULL;
 }
 
@@ -199,10 +213,12 @@ int sis_model_mask_token(sis_model *model, const double *embedding, size_t n) {
     const sis__tokens *t = tokens_of(model);
     if (!t)
         return sis__fail(SIS_E_ARGUMENT, "only token models have an embedding for masked tokens");
-    if (n != t->dim)
+    if (embedding && n != t->dim)
         return sis__fail(SIS_E_ARGUMENT, "an embedding of this model has %zu values, not %zu",
                          t->dim, n);
-    for (size_t i = 0; i < n; i++)
+    if (!embedding)
+        sis__tokens_mean(t);
+    for (size_t i = 0; embedding && i < n; i++)
         t->mask[i] = (float)embedding[i];
     return SIS_OK;
 }
@@ -281,11 +297,11 @@ static int forget_rows(sis_model *model) {
 /* Identified by predict, because the context of a caller's own model can be anything. */
 int sis_model_take_texts(sis_model *model, const sis_piece *pieces, size_t n) {
     const sis__model_kind *kind = kind_of(model);
-    int error = kind && kind->take_texts
-                    ? kind->take_texts(model->ctx, pieces, n)
-                    : sis__fail(SIS_E_UNSUPPORTED,
-                                "only cmd: and http: models and networks with a string input "
-                                "take texts");
+    int error =
+        kind && kind->take_texts
+            ? kind->take_texts(model->ctx, pieces, n)
+            : sis__fail(SIS_E_UNSUPPORTED,
+                        "only cmd: and http: models and networks with a string input take texts");
     return error == SIS_OK ? forget_rows(model) : error;
 }
 
@@ -293,9 +309,8 @@ int sis_model_take_rows(sis_model *model, const sis_row_form *form) {
     const sis__model_kind *kind = kind_of(model);
     int error = kind && kind->take_rows
                     ? kind->take_rows(model->ctx, form)
-                    : sis__fail(SIS_E_UNSUPPORTED,
-                                "only cmd: and http: models and networks with string inputs "
-                                "take rows with words");
+                    : sis__fail(SIS_E_UNSUPPORTED, "only cmd: and http: models and networks with "
+                                                   "string inputs take rows with words");
     return error == SIS_OK ? forget_rows(model) : error;
 }
 

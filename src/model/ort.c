@@ -10,8 +10,6 @@
  * of rows that rows_at_once() computes from shapes alone, the last one is padded, and one thread
  * computes it. Threads share the session.
  */
-#include "model/ort.h"
-
 #include <math.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -26,15 +24,243 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "model/inputs.h"
 #include "model/network.h"
 #include "model/ort_library.h"
-#include "model/ort_session.h"
 #include "model/request.h"
 
-enum { MAX_INPUTS = SIS__ORT_MAX_INPUTS, MAX_ROWS = 16 };
+enum { MAX_INPUTS = 256, MAX_ROWS = 16 };
+enum { TENSOR = 1, SEQUENCE = 2 }; /* ONNXType */
 /* Inputs of a pass of several rows. Rows of more than a few kilobytes gain nothing from each other, and
  * every step of a selection fills its last pass up. */
 static const size_t PASS_BYTES = (size_t)32 << 10;
+
+/* ---- A file: cut, opened as a session, its inputs and its output found ------------------------- */
+
+/* What a tensor is; a shape of more than SIS__RANK axes has no sizes. */
+typedef struct {
+    int number; /* ONNX's number of the type */
+    sis__value_type type;
+    sis__shape shape;
+} tensor_info;
+
+/* Shared by all handles of an opened file. */
+typedef struct {
+    char *path;
+    sis_net *document; /* metadata and labels; NULL: the file could not be read here */
+    sis_net_cut cut;   /* zeroed without a document; its bytes are freed */
+    ort_session *session;
+    char *output;              /* the library's own string */
+    sis__model_inputs inputs;  /* without the one for embeddings */
+    sis__value_type embedding; /* type of the input cut.embedded */
+} network;
+
+static const size_t max_bytes = INT32_MAX; /* limit of files that ONNX Runtime reads from memory */
+
+static void free_network(network *net) {
+    if (!net)
+        return;
+    sis__inputs_release(&net->inputs);
+    if (net->output)
+        SIS__ORT(free_memory, sis__ort.allocator, net->output);
+    if (net->session)
+        sis__ort.release_session(net->session);
+    free(net->cut.bytes);
+    sis_net_free(net->document);
+    free(net->path);
+    free(net);
+}
+
+/* ---- Inputs --------------------------------------------------------------------------------- */
+
+static int read_info(const ort_tensor_info *info, tensor_info *out) {
+    int64_t dims[SIS__RANK];
+    int code = SIS__ORT(element_type, info, &out->number);
+    if (code == SIS_OK)
+        code = SIS__ORT(rank, info, &out->shape.rank);
+    if (code == SIS_OK && out->shape.rank <= SIS__RANK)
+        code = SIS__ORT(dims, info, dims, out->shape.rank);
+    for (size_t d = 0; code == SIS_OK && d < out->shape.rank && d < SIS__RANK; d++)
+        out->shape.dims[d] = dims[d];
+    out->type = sis__value_numbered(out->number);
+    return code;
+}
+
+/* The type of an input or output: kind, and what a tensor is. Releases `type`. */
+static int read_type(int code, ort_type_info *type, int *kind, tensor_info *tensor) {
+    const ort_tensor_info *info = NULL;
+    *tensor = (tensor_info){.type = SIS__VALUE_UNKNOWN};
+    if (code == SIS_OK)
+        code = SIS__ORT(kind_of_type, type, kind);
+    if (code == SIS_OK && *kind == TENSOR)
+        code = SIS__ORT(tensor_of_type, type, &info);
+    if (code == SIS_OK && info)
+        code = read_info(info, tensor);
+    if (type)
+        sis__ort.release_type(type);
+    return code;
+}
+
+static int read_input(network *net, size_t i, const char *name) {
+    ort_type_info *type = NULL;
+    tensor_info in;
+    int kind = 0, code = SIS__ORT(input_type, net->session, i, &type);
+    code = read_type(code, type, &kind, &in);
+    if (code == SIS_OK && (in.type == SIS__VALUE_UNKNOWN || in.shape.rank > SIS__RANK))
+        code = sis__fail(SIS_E_UNSUPPORTED,
+                         "input \"%.60s\" is not a tensor of numbers or texts (ONNX type %d)", name,
+                         in.number);
+    if (code == SIS_OK && net->cut.embedded && strcmp(name, net->cut.embedded) == 0) {
+        net->embedding = in.type;
+        return SIS_OK;
+    }
+    return code == SIS_OK ? sis__inputs_add(&net->inputs, name, in.type, &in.shape) : code;
+}
+
+static int read_inputs(network *net, const sis_model_opt *opt) {
+    size_t n = 0;
+    int code = SIS__ORT(input_count, net->session, &n);
+    if (code == SIS_OK && (n == 0 || n > MAX_INPUTS))
+        code = sis__fail(SIS_E_UNSUPPORTED, "it takes %zu inputs; 1 to %d are supported", n,
+                         MAX_INPUTS);
+    for (size_t i = 0; i < n && code == SIS_OK; i++) {
+        char *name = NULL;
+        code = SIS__ORT(input_name, net->session, i, sis__ort.allocator, &name);
+        if (code == SIS_OK)
+            code = read_input(net, i, name);
+        if (name)
+            SIS__ORT(free_memory, sis__ort.allocator, name);
+    }
+    return code == SIS_OK ? sis__inputs_assign(&net->inputs, opt) : code;
+}
+
+/* ---- The output ------------------------------------------------------------------------------ */
+
+/* 2: floating point numbers, or dictionaries of them; 1: other numbers; 0: neither. */
+static int rank_output(const network *net, size_t i, int *rank) {
+    ort_type_info *type = NULL;
+    tensor_info out;
+    int kind = 0, code = SIS__ORT(output_type, net->session, i, &type);
+    code = read_type(code, type, &kind, &out);
+    *rank = kind == SEQUENCE || sis__value_is_float(out.type)                ? 2
+            : out.type != SIS__VALUE_UNKNOWN && out.type != SIS__VALUE_BYTES ? 1
+                                                                             : 0;
+    return code;
+}
+
+/* Does output i have this name? NULL: any name. */
+static int is_called(const network *net, size_t i, const char *wanted, int *called) {
+    char *name = NULL;
+    int code = SIS__ORT(output_name, net->session, i, sis__ort.allocator, &name);
+    *called = code == SIS_OK && (!wanted || strcmp(name, wanted) == 0);
+    if (name)
+        SIS__ORT(free_memory, sis__ort.allocator, name);
+    return code;
+}
+
+static int no_output(const char *wanted, size_t n) {
+    return wanted ? sis__fail(SIS_E_ARGUMENT,
+                              "none of its %zu outputs is numeric and named \"%.60s\"", n, wanted)
+                  : sis__fail(SIS_E_UNSUPPORTED, "none of its %zu outputs is numeric", n);
+}
+
+/* The output with this name; NULL: the first of floating point, because probabilities often come
+ * with labels, else the first of numbers. */
+static int choose_output(network *net, const char *wanted) {
+    size_t n = 0, chosen = 0;
+    int best = 0, rank = 0, called = 0;
+    int code = SIS__ORT(output_count, net->session, &n);
+    n -= code == SIS_OK && net->cut.adds_output; /* after those of the file */
+    for (size_t i = 0; code == SIS_OK && i < n; i++) {
+        code = is_called(net, i, wanted, &called);
+        if (code == SIS_OK)
+            code = rank_output(net, i, &rank);
+        if (called && rank > best) {
+            best = rank;
+            chosen = i;
+        }
+    }
+    if (code == SIS_OK && best == 0)
+        code = no_output(wanted, n);
+    if (code == SIS_OK)
+        code = SIS__ORT(output_name, net->session, chosen, sis__ort.allocator, &net->output);
+    if (code == SIS_OK && net->cut.before && strcmp(net->output, net->cut.output) != 0)
+        net->cut.before = NULL; /* it belongs to another output */
+    return code;
+}
+
+/* ---- Opening a file -------------------------------------------------------------------------- */
+
+/* One thread computes a pass, so that sums have a fixed order. */
+static int start_session(network *net) {
+    ort_session_options *options = NULL;
+    int code = SIS__ORT(create_options, &options);
+    if (code == SIS_OK)
+        code = SIS__ORT(set_threads_inside, options, 1);
+    if (code == SIS_OK)
+        code = SIS__ORT(set_threads_between, options, 1);
+    if (code == SIS_OK)
+        code = sis__ort_check(
+            net->cut.bytes
+                ? sis__ort.create_session_from(sis__ort.env, net->cut.bytes, net->cut.n, options,
+                                               &net->session)
+                : sis__ort.create_session(sis__ort.env, net->path, options, &net->session));
+    if (options)
+        sis__ort.release_options(options);
+    free(net->cut.bytes);
+    net->cut.bytes = NULL;
+    return code;
+}
+
+static void forget_document(network *net) {
+    sis_net_free(net->document);
+    free(net->cut.bytes);
+    net->document = NULL;
+    net->cut = (sis_net_cut){0};
+}
+
+/* Read the document and cut the file. A file that cannot be read here, or is too long for memory,
+ * goes to ONNX Runtime by its path; it then has no labels, margins or embeddings. */
+static int cut_file(network *net, const char *output, const sis_model_opt *opt) {
+    int code = sis_net_read_document(net->path, &net->document);
+    if (code != SIS_OK)
+        return code == SIS_E_NOMEM || opt->normalize ? code : SIS_OK;
+    for (size_t i = 0; i < opt->n_with && code == SIS_OK; i++)
+        code = sis_net_set_input(net->document, opt->with[i].name, &opt->with[i]);
+    if (code == SIS_OK && opt->explain)
+        code = sis_net_explain_input(net->document, opt->explain);
+    if (code == SIS_OK && output)
+        code = sis_net_choose_output(net->document, output);
+    if (code == SIS_OK && opt->normalize)
+        code = sis__network_normalize(net->document, opt->normalize);
+    if (code == SIS_OK)
+        code = sis_net_cut_ends(net->document, &net->cut);
+    if (code == SIS_OK && net->cut.n > max_bytes && !opt->normalize)
+        forget_document(net);
+    return code;
+}
+
+static int open_network(network *net, const char *output, const sis_model_opt *opt) {
+    int code = cut_file(net, output, opt);
+    if (code == SIS_OK)
+        code = start_session(net);
+    if (code == SIS_OK)
+        code = read_inputs(net, opt);
+    return code == SIS_OK ? choose_output(net, output) : code;
+}
+
+/* output: its name; NULL: the first of floating point, else the first of numbers. */
+static int open_shared(const char *path, const char *output, const sis_model_opt *opt,
+                       network **out) {
+    network *net = *out = SIS_NEW(network, 1);
+    int code =
+        net && (net->path = sis__strdup(path)) ? open_network(net, output, opt) : SIS_E_NOMEM;
+    if (code != SIS_OK) {
+        free_network(net);
+        *out = NULL;
+    }
+    return code;
+}
 
 /* ---- A model --------------------------------------------------------------------------------- */
 
@@ -56,7 +282,7 @@ typedef struct {
     sis__opened opened;   /* first: see kind.h */
     pthread_mutex_t lock; /* one pass at a time */
     handle_role role;
-    sis__ort_network *net; /* owned by the handle that was opened */
+    network *net; /* owned by the handle that was opened */
 
     sis__tokens tokens; /* zeroed: rows are not token ids */
     sis__mixed mixed;   /* workers borrow it */
@@ -83,7 +309,7 @@ static void ort_close(void *ctx) {
     if (m->role != WORKER)
         sis__mixed_free(&m->mixed);
     if (m->role == OPENED)
-        sis__ort_network_free(m->net);
+        free_network(m->net);
     pthread_mutex_destroy(&m->lock);
     free(m);
 }
@@ -100,39 +326,35 @@ static int reserve(void *at, size_t *cap, size_t n, size_t size) {
 
 /* The scores of a pass: their number, and the shape of their tensor. */
 typedef struct {
-    size_t count, rank;
-    int64_t dims[SIS__RANK];
+    size_t count;
+    sis__shape dims;
 } result_shape;
 
 /* Append the numbers of a tensor to the scores. */
 static int read_tensor(ort_model *m, ort_value *v, result_shape *shape) {
     ort_tensor_info *info = NULL;
+    tensor_info tensor = {.type = SIS__VALUE_UNKNOWN};
     size_t count = 0;
-    int number = 0;
     void *data = NULL;
-    int code = sis__ort_check(sis__ort.info_of_value(v, &info));
+    int code = SIS__ORT(info_of_value, v, &info);
     if (code == SIS_OK)
-        code = sis__ort_check(sis__ort.element_type(info, &number));
+        code = read_info(info, &tensor);
     if (code == SIS_OK)
-        code = sis__ort_check(sis__ort.element_count(info, &count));
-    if (code == SIS_OK)
-        code = sis__ort_check(sis__ort.rank(info, &shape->rank));
-    if (code == SIS_OK && shape->rank <= SIS__RANK)
-        code = sis__ort_check(sis__ort.dims(info, shape->dims, shape->rank));
+        code = SIS__ORT(element_count, info, &count);
     if (info)
         sis__ort.release_info(info);
-    sis__value_type type = sis__value_numbered(number);
-    if (code == SIS_OK &&
-        (type == SIS__VALUE_UNKNOWN || type == SIS__VALUE_BYTES || shape->rank > SIS__RANK))
+    if (code == SIS_OK && (tensor.type == SIS__VALUE_UNKNOWN || tensor.type == SIS__VALUE_BYTES ||
+                           tensor.shape.rank > SIS__RANK))
         code = sis__fail(SIS_E_UNSUPPORTED, "output \"%.60s\" is not numeric (ONNX type %d)",
-                         m->net->output, number);
+                         m->net->output, tensor.number);
     if (code == SIS_OK)
-        code = sis__ort_check(sis__ort.tensor_data(v, &data));
+        code = SIS__ORT(tensor_data, v, &data);
     if (code == SIS_OK)
         code = reserve(&m->memory.scores, &m->memory.scores_cap, shape->count + count,
                        sizeof *m->memory.scores);
     for (size_t i = 0; code == SIS_OK && i < count; i++)
-        m->memory.scores[shape->count++] = sis__value_get(type, data, i);
+        m->memory.scores[shape->count++] = sis__value_get(tensor.type, data, i);
+    shape->dims = tensor.shape;
     return code;
 }
 
@@ -140,12 +362,12 @@ static int read_tensor(ort_model *m, ort_value *v, result_shape *shape) {
  * classes in order, values the scores. */
 static int read_maps(ort_model *m, ort_value *v, result_shape *shape) {
     size_t rows = 0;
-    int code = sis__ort_check(sis__ort.part_count(v, &rows));
+    int code = SIS__ORT(part_count, v, &rows);
     for (size_t i = 0; code == SIS_OK && i < rows; i++) {
         ort_value *map = NULL, *scores = NULL;
-        code = sis__ort_check(sis__ort.part(v, (int)i, sis__ort.allocator, &map));
+        code = SIS__ORT(part, v, (int)i, sis__ort.allocator, &map);
         if (code == SIS_OK)
-            code = sis__ort_check(sis__ort.part(map, 1, sis__ort.allocator, &scores));
+            code = SIS__ORT(part, map, 1, sis__ort.allocator, &scores);
         if (code == SIS_OK)
             code = read_tensor(m, scores, shape);
         if (scores)
@@ -153,8 +375,7 @@ static int read_maps(ort_model *m, ort_value *v, result_shape *shape) {
         if (map)
             sis__ort.release_value(map);
     }
-    shape->rank = 1;
-    shape->dims[0] = (int64_t)rows;
+    shape->dims = (sis__shape){.rank = 1, .dims = {(long long)rows}};
     return code;
 }
 
@@ -277,10 +498,9 @@ static int make_numbers(ort_model *m, size_t i, const sis__fit *fit, const ort_p
                            ids ? 0 : sis__inputs_value(&m->net->inputs, i, row, seen, k));
     }
     size_t rank = dims_of(fit, p->filled, 0, dims);
-    return code == SIS_OK
-               ? sis__ort_check(sis__ort.tensor_on(sis__ort.memory, *values, copies * count * bytes,
-                                                   dims, rank, onnx_types[in->type], out))
-               : code;
+    return code == SIS_OK ? SIS__ORT(tensor_on, sis__ort.memory, *values, copies * count * bytes,
+                                     dims, rank, onnx_types[in->type], out)
+                          : code;
 }
 
 /* The tensor of embeddings, with the shape of its ids. */
@@ -296,10 +516,9 @@ static int make_embedded(ort_model *m, const sis__fit *fit, const ort_pass *p, o
             sis__value_put(m->net->embedding, *values, r * count + k, row[k]);
     }
     size_t rank = dims_of(fit, p->filled, m->tokens.dim, dims);
-    return code == SIS_OK
-               ? sis__ort_check(sis__ort.tensor_on(sis__ort.memory, *values, copies * count * bytes,
-                                                   dims, rank, onnx_types[m->net->embedding], out))
-               : code;
+    return code == SIS_OK ? SIS__ORT(tensor_on, sis__ort.memory, *values, copies * count * bytes,
+                                     dims, rank, onnx_types[m->net->embedding], out)
+                          : code;
 }
 
 /* The text of a row: its pieces concatenated. free(*text). */
@@ -346,11 +565,10 @@ static int make_texts(ort_model *m, size_t i, const sis__fit *fit, const ort_pas
                 texts[r * count + k] = texts[(p->n - 1) * count + k];
         }
     if (code == SIS_OK)
-        code = sis__ort_check(sis__ort.tensor_new(sis__ort.allocator, dims,
-                                                  dims_of(fit, p->filled, 0, dims),
-                                                  onnx_types[SIS__VALUE_BYTES], out));
+        code = SIS__ORT(tensor_new, sis__ort.allocator, dims, dims_of(fit, p->filled, 0, dims),
+                        onnx_types[SIS__VALUE_BYTES], out);
     if (code == SIS_OK)
-        code = sis__ort_check(sis__ort.tensor_put_texts(*out, texts, copies * count));
+        code = SIS__ORT(tensor_put_texts, *out, texts, copies * count);
     for (size_t r = 0; owned && r < p->n; r++)
         free(owned[r]);
     free(owned);
@@ -371,7 +589,7 @@ static int fit_rows(const ort_model *m, size_t n_values, sis__fit *fit) {
 }
 
 static int run(ort_model *m, const ort_pass *p, ort_value **result) {
-    const sis__ort_network *net = m->net;
+    const network *net = m->net;
     ort_value *given[MAX_INPUTS + 1] = {NULL};
     const char *names[MAX_INPUTS + 1], *const outputs[] = {m->margins ? net->cut.before
                                                                       : net->output};
@@ -393,8 +611,8 @@ static int run(ort_model *m, const ort_pass *p, ort_value **result) {
             code = make_embedded(m, &fit, p, &given[n++]);
     }
     if (code == SIS_OK)
-        code = sis__ort_check(sis__ort.run(net->session, NULL, names,
-                                           (const ort_value *const *)given, n, outputs, 1, result));
+        code = SIS__ORT(run, net->session, NULL, names, (const ort_value *const *)given, n, outputs,
+                        1, result);
     for (size_t i = 0; i <= MAX_INPUTS; i++)
         if (given[i])
             sis__ort.release_value(given[i]);
@@ -408,15 +626,14 @@ static int pass(ort_model *m, const ort_pass *p, result_shape *shape) {
     *shape = (result_shape){0};
     int code = run(m, p, &result);
     if (code == SIS_OK)
-        code = sis__ort_check(sis__ort.kind_of_value(result, &kind));
+        code = SIS__ORT(kind_of_value, result, &kind);
     if (code == SIS_OK)
-        code =
-            kind == SIS__ORT_SEQUENCE ? read_maps(m, result, shape) : read_tensor(m, result, shape);
+        code = kind == SEQUENCE ? read_maps(m, result, shape) : read_tensor(m, result, shape);
     if (result)
         sis__ort.release_value(result);
-    int64_t first = shape->rank > 0 ? shape->dims[0] : 1;
+    long long first = shape->dims.rank > 0 ? shape->dims.dims[0] : 1;
     if (code == SIS_OK && (shape->count == 0 || shape->count % p->filled != 0 ||
-                           (p->filled > 1 && first != (int64_t)p->filled)))
+                           (p->filled > 1 && first != (long long)p->filled)))
         code = sis__fail(SIS_E_MODEL, "expected scores for %zu rows, found %zu values", p->filled,
                          shape->count);
     size_t k = code == SIS_OK ? shape->count / p->filled : 0;
@@ -541,8 +758,8 @@ static int check_rows(ort_model *m, const double *row, size_t n_values) {
     return code != SIS_OK || apart || fit.rows == 0
                ? code
                : sis__fail(SIS_E_UNSUPPORTED,
-                           "it takes batches of %zu rows whose scores depend on each "
-                           "other; export it for one row, or give them as one example",
+                           "it takes batches of %zu rows whose scores depend on each other; export "
+                           "it for one row, or give them as one example",
                            fit.rows);
 }
 
@@ -551,14 +768,14 @@ static int gives_margins(const ort_model *m, const result_shape *s) {
     const sis_net_cut *cut = &m->net->cut;
     if (cut->activation == SIS_NET_SIGMOID)
         return 1;
-    int64_t axis = cut->axis < 0 ? cut->axis + (int64_t)s->rank : cut->axis;
+    int64_t rank = (int64_t)s->dims.rank, axis = cut->axis < 0 ? cut->axis + rank : cut->axis;
     size_t along = 1, behind = 1;
-    for (size_t d = 0; d < s->rank; d++)
-        if ((int64_t)d == axis || ((int64_t)d > axis && cut->to_the_end))
-            along *= (size_t)s->dims[d];
-        else if ((int64_t)d > axis)
-            behind *= (size_t)s->dims[d];
-    return axis >= 0 && axis < (int64_t)s->rank && behind == 1 && along == m->n_outputs;
+    for (int64_t d = 0; d < rank; d++)
+        if (d == axis || (d > axis && cut->to_the_end))
+            along *= (size_t)s->dims.dims[d];
+        else if (d > axis)
+            behind *= (size_t)s->dims.dims[d];
+    return axis >= 0 && axis < rank && behind == 1 && along == m->n_outputs;
 }
 
 /* Measure one row: the number of scores, and whether they are margins. */
@@ -663,24 +880,17 @@ static const char *engine(const void *ctx) {
 
 /* "input x: float32 (any, 3)" for each input, the output, and what runs it. */
 static int describe(const void *ctx, char **text) {
-    const sis__ort_network *net = ((const ort_model *)ctx)->net;
+    const network *net = ((const ort_model *)ctx)->net;
     sis__buf b = {0};
-    char *carried = NULL;
+    char *carried = NULL, shape[SIS__DIMS_TEXT];
     size_t n;
     int code = net->document ? sis_net_describe_meta(net->document, &carried) : SIS_OK;
     if (code != SIS_OK)
         return code;
     for (size_t i = 0; i < net->inputs.n; i++) {
         const sis__model_input *in = &net->inputs.items[i];
-        sis__buf_printf(&b, "input %s: %s (", in->name, sis__value_name(in->type));
-        for (size_t k = 0; k < in->shape.rank; k++) {
-            sis__buf_str(&b, k ? ", " : "");
-            if (in->shape.dims[k] < 0)
-                sis__buf_str(&b, "any");
-            else
-                sis__buf_printf(&b, "%lld", (long long)in->shape.dims[k]);
-        }
-        sis__buf_str(&b, ")\n");
+        sis__shape_text(&in->shape, shape);
+        sis__buf_printf(&b, "input %s: %s %s\n", in->name, sis__value_name(in->type), shape);
         sis__buf_str(&b, i == 0 && carried ? carried : "");
     }
     free(carried);
@@ -702,7 +912,7 @@ static int open_file(const char *path, const char *output, const sis_model_opt *
     pthread_mutex_init(&m->lock, NULL);
     if (note)
         snprintf(m->opened.note, sizeof m->opened.note, "%s", note);
-    code = sis__ort_network_open(path, output, opt, &m->net);
+    code = open_shared(path, output, opt, &m->net);
     if (code == SIS_OK && m->net->cut.embedded)
         code = sis__tokens_init(&m->tokens, m->net->document);
     if (code != SIS_OK) {

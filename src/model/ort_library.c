@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include <sis/handle.h>
-#include <sis/model.h>
 
 #include "base/error.h"
 #include "base/library.h"

@@ -86,4 +86,7 @@ int sis__ort_load(void);
 /* Turn a status into one of our errors. */
 int sis__ort_check(ort_status *s);
 
+/* Call a function of the library: 0, or one of our errors. */
+#define SIS__ORT(name, ...) sis__ort_check(sis__ort.name(__VA_ARGS__))
+
 #endif

@@ -27,6 +27,12 @@ int sis__request_init(sis__request *r) {
     return r->numbers ? SIS_OK : SIS_E_NOMEM;
 }
 
+void sis__request_like(sis__request *r, const sis__request *like) {
+    r->pieces = like->pieces;
+    r->n_pieces = like->n_pieces;
+    r->form = like->form;
+}
+
 void sis__request_release(sis__request *r) {
     sis__buf_release(&r->text);
     free(r->numbers);
@@ -212,4 +218,45 @@ int sis__request_rows(sis__request *r, const double *rows, size_t n_rows, size_t
 
 int sis__request_raw(sis__request *r, const double *row, size_t n) {
     return for_pieces(r, row, n, add_bytes);
+}
+
+/* ---- Models that answer requests --------------------------------------------------------------- */
+
+int sis__asked_predict(void *ctx, const double *rows, size_t n_rows, size_t n_values,
+                       double *scores) {
+    sis__asked_model *m = ctx;
+    int error = SIS_OK;
+    pthread_mutex_lock(&m->lock);
+    if (m->n_outputs == 0)
+        error = sis__fail(SIS_E_ARGUMENT, "the number of outputs is unknown");
+    for (size_t asked = 0; n_rows > 0 && error == SIS_OK; n_rows -= asked) {
+        error = m->ask(m, rows, n_rows, n_values, scores, &asked);
+        rows += asked * n_values;
+        scores += asked * m->n_outputs;
+    }
+    pthread_mutex_unlock(&m->lock);
+    return error;
+}
+
+int sis__asked_measure(sis_model *model, const double *row, size_t n_values) {
+    sis__asked_model *m = model->ctx;
+    size_t asked;
+    pthread_mutex_lock(&m->lock);
+    int error = m->ask(m, row, 1, n_values, NULL, &asked);
+    m->n_outputs = error == SIS_OK ? m->n_outputs : 0;
+    pthread_mutex_unlock(&m->lock);
+    model->n_outputs = m->n_outputs;
+    return error;
+}
+
+int sis__asked_take_texts(void *ctx, const sis_piece *pieces, size_t n) {
+    sis__asked_model *m = ctx;
+    m->request.pieces = pieces;
+    m->request.n_pieces = n;
+    return SIS_OK;
+}
+
+int sis__asked_take_rows(void *ctx, const sis_row_form *form) {
+    ((sis__asked_model *)ctx)->request.form = form;
+    return SIS_OK;
 }

@@ -9,10 +9,13 @@
 #ifndef SIS_MODEL_REQUEST_H
 #define SIS_MODEL_REQUEST_H
 
+#include <pthread.h>
+
 #include <sis/handle.h>
 #include <sis/model.h>
 
 #include "base/buf.h"
+#include "model/kind.h"
 
 #define SIS__REQUEST_BYTES ((size_t)4 << 20) /* limit of a request with several rows */
 
@@ -33,6 +36,9 @@ typedef struct sis__request {
 int sis__request_init(sis__request *r);
 void sis__request_release(sis__request *r);
 
+/* Rows have the form of those of another request: pieces of texts, cells of a table, or numbers. */
+void sis__request_like(sis__request *r, const sis__request *like);
+
 /* A row (n): [1,2,3], with pieces "one string", with a form [1,"own"] or {"age":1,"home":"own"}. */
 int sis__request_row(sis__request *r, const double *row, size_t n);
 
@@ -47,5 +53,28 @@ int sis__request_category(const sis_row_column *c, const double *values, size_t 
 
 /* The text of a row without quotes; only with pieces. */
 int sis__request_raw(sis__request *r, const double *row, size_t n);
+
+/* ---- Models that answer requests: cmd: and http: ---------------------------------------------- */
+
+/* Their contexts begin with it. */
+typedef struct sis__asked_model {
+    sis__opened opened;   /* first: see kind.h */
+    pthread_mutex_t lock; /* one question at a time */
+    sis__request request;
+    size_t n_outputs; /* 0: not measured yet */
+    size_t requests;  /* number so far, for messages */
+
+    /* Ask about as many of the first rows as fit into a request; *asked is their number. If scores is
+     * NULL, only n_outputs is set, from the first row. */
+    int (*ask)(struct sis__asked_model *m, const double *rows, size_t n_rows, size_t n_values,
+               double *scores, size_t *asked);
+} sis__asked_model;
+
+/* For sis__model_kind. */
+int sis__asked_predict(void *ctx, const double *rows, size_t n_rows, size_t n_values,
+                       double *scores);
+int sis__asked_measure(sis_model *model, const double *row, size_t n_values);
+int sis__asked_take_texts(void *ctx, const sis_piece *pieces, size_t n);
+int sis__asked_take_rows(void *ctx, const sis_row_form *form);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See shapes.h. A hash table with linear probing; at most half of it is used.
+ * See shapes.h.
  */
 #include "model/shapes.h"
 
@@ -18,46 +18,26 @@ static size_t count_of(const sis_net_shape *s) {
     return n;
 }
 
-/* Its entry, or the free one where it belongs. */
-static sis__declared_shape *place_of(const sis__shapes *s, size_t n_values) {
-    size_t at = (size_t)((n_values * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
-    while (s->items[at & (s->room - 1)].n_values &&
-           s->items[at & (s->room - 1)].n_values != n_values)
-        at++;
-    return &s->items[at & (s->room - 1)];
-}
-
-static int grow(sis__shapes *s) {
-    sis__shapes larger = {.n = s->n, .room = s->room ? 2 * s->room : 8};
-    larger.items = SIS_NEW(sis__declared_shape, larger.room);
-    if (!larger.items)
-        return SIS_E_NOMEM;
-    for (size_t i = 0; i < s->room; i++)
-        if (s->items[i].n_values)
-            *place_of(&larger, s->items[i].n_values) = s->items[i];
-    free(s->items);
-    *s = larger;
-    return SIS_OK;
-}
-
 int sis__shapes_add(sis__shapes *s, const sis_net_shape *shape) {
     size_t n_values = count_of(shape);
+    uint32_t at;
     if (n_values == 0)
         return sis__fail(SIS_E_ARGUMENT, "a row without values");
     if (sis__shapes_has(s, shape))
         return SIS_OK;
     if (sis__shapes_find(s, n_values))
         return sis__fail(SIS_E_ARGUMENT, "rows of %zu values have another shape", n_values);
-    if (2 * (s->n + 1) > s->room && grow(s) != SIS_OK)
-        return SIS_E_NOMEM;
-    *place_of(s, n_values) = (sis__declared_shape){.n_values = n_values, .shape = *shape};
-    s->n++;
-    return SIS_OK;
+    int error = sis__reserve(&s->items, &s->room, s->counts.n + 1, sizeof *s->items);
+    if (error == SIS_OK)
+        error = sis__names_add(&s->counts, &n_values, sizeof n_values, &at);
+    if (error == SIS_OK)
+        s->items[at] = *shape;
+    return error;
 }
 
 const sis_net_shape *sis__shapes_find(const sis__shapes *s, size_t n_values) {
-    const sis__declared_shape *t = s->room ? place_of(s, n_values) : NULL;
-    return t && t->n_values ? &t->shape : NULL;
+    uint32_t at = sis__names_find(&s->counts, &n_values, sizeof n_values);
+    return at == UINT32_MAX ? NULL : &s->items[at];
 }
 
 int sis__shapes_has(const sis__shapes *s, const sis_net_shape *shape) {
@@ -67,6 +47,7 @@ int sis__shapes_has(const sis__shapes *s, const sis_net_shape *shape) {
 }
 
 void sis__shapes_release(sis__shapes *s) {
+    sis__names_release(&s->counts);
     free(s->items);
     *s = (sis__shapes){0};
 }

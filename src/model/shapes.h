@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * The declared shapes of a handle's rows: one shape for each number of values. A hash table by that
- * number, so a lookup takes constant time however many image sizes there are.
+ * The declared shapes of a handle's rows: one shape for each number of values. A lookup takes
+ * constant time however many image sizes there are.
  */
 #ifndef SIS_MODEL_SHAPES_H
 #define SIS_MODEL_SHAPES_H
 
 #include <sis/net.h>
 
-typedef struct sis__declared_shape {
-    size_t n_values; /* 0: free entry */
-    sis_net_shape shape;
-} sis__declared_shape;
+#include "base/names.h"
 
 typedef struct sis__shapes {
-    sis__declared_shape *items; /* (room) */
-    size_t n, room;             /* room: a power of two, or 0 */
+    sis__names counts;    /* numbers of values */
+    sis_net_shape *items; /* (counts.n) */
+    size_t room;
 } sis__shapes;
 
 /* SIS_E_ARGUMENT: rows with this number of values have another shape. */

@@ -38,9 +38,8 @@ void sis__texts_free(sis__texts *t) {
 int sis__texts_new(const sis_net *net, const sis_piece *pieces, size_t n, sis__texts **out) {
     *out = NULL;
     if (!sis_net_takes_words(net) || sis_net_values(net) != 1)
-        return sis__fail(SIS_E_UNSUPPORTED,
-                         "this network does not take one text for each row; give a "
-                         "table with a column for each input");
+        return sis__fail(SIS_E_UNSUPPORTED, "this network does not take one text for each row; "
+                                            "give a table with a column for each input");
     sis__texts *t = SIS_NEW(sis__texts, 1);
     if (!t)
         return SIS_E_NOMEM;

@@ -12,6 +12,15 @@
 #include "base/sum.h"
 #include "model/network.h"
 
+void sis__tokens_mean(const sis__tokens *t) {
+    for (size_t k = 0; k < t->dim; k++) {
+        double high = 0, low = 0;
+        for (size_t i = 0; i < t->vocabulary; i++)
+            sis__sum_add(&high, &low, t->matrix[i * t->dim + k]);
+        t->mask[k] = (float)sis__sum_mean(high, low, t->vocabulary);
+    }
+}
+
 int sis__tokens_init(sis__tokens *t, const sis_net *net) {
     size_t n;
     int error = sis_net_embedding(net, &t->matrix, &t->vocabulary, &t->dim);
@@ -21,12 +30,10 @@ int sis__tokens_init(sis__tokens *t, const sis_net *net) {
     if (!t->mask)
         return SIS_E_NOMEM;
     const float *own = sis_net_mask(net, &n);
-    for (size_t k = 0; k < t->dim; k++) {
-        double high = 0, low = 0;
-        for (size_t i = 0; !(own && n == t->dim) && i < t->vocabulary; i++)
-            sis__sum_add(&high, &low, t->matrix[i * t->dim + k]);
-        t->mask[k] = own && n == t->dim ? own[k] : (float)sis__sum_mean(high, low, t->vocabulary);
-    }
+    if (own && n == t->dim)
+        memcpy(t->mask, own, n * sizeof *own);
+    else
+        sis__tokens_mean(t);
     return SIS_OK;
 }
 
@@ -49,10 +56,10 @@ int sis__tokens_embed(const sis__tokens *t, const double *ids, size_t n, float *
             continue;
         const float *e = embedding_of(t, ids[i]);
         if (!e)
-            return sis__fail(SIS_E_ARGUMENT,
-                             "token %g at position %zu: the model takes whole numbers "
-                             "from 0 to %zu",
-                             ids[i], i, t->vocabulary - 1);
+            return sis__fail(
+                SIS_E_ARGUMENT,
+                "token %g at position %zu: the model takes whole numbers from 0 to %zu", ids[i], i,
+                t->vocabulary - 1);
         memcpy(out + to++ * t->dim, e, t->dim * sizeof *out);
     }
     for (size_t k = 0; k < n - left; k++)

@@ -53,10 +53,10 @@ int sis__values_check(sis__value_type type, const double *values, size_t n) {
     double min = types[type].min, max = types[type].max;
     for (size_t i = 0; min < max && i < n; i++)
         if (!(values[i] >= min && values[i] <= max) || values[i] != floor(values[i]))
-            return sis__fail(SIS_E_ARGUMENT,
-                             "value %zu of a row is %g; the model takes %s, whole numbers from "
-                             "%.0f to %.0f",
-                             i, values[i], types[type].name, min, max);
+            return sis__fail(
+                SIS_E_ARGUMENT,
+                "value %zu of a row is %g; the model takes %s, whole numbers from %.0f to %.0f", i,
+                values[i], types[type].name, min, max);
     return SIS_OK;
 }
 

@@ -24,9 +24,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/children.h"
 #include "base/library.h"
 #include "base/mem.h"
-#include "model/pipe_signal.h"
 
 enum { MAX_REDIRECTS = 5, TOKEN = 8192 };
 
@@ -75,10 +75,10 @@ static void load(void) {
 static int ensure_loaded(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, load);
-    return curl.is_there ? SIS_OK
-                         : sis__fail(SIS_E_UNSUPPORTED,
-                                     "models behind an address need libcurl (libcurl.so.4); "
-                                     "install it (Debian: libcurl4)");
+    return curl.is_there
+               ? SIS_OK
+               : sis__fail(SIS_E_UNSUPPORTED, "models behind an address need libcurl "
+                                              "(libcurl.so.4); install it (Debian: libcurl4)");
 }
 
 /* ---- Settings -------------------------------------------------------------------------------- */
@@ -318,13 +318,12 @@ static int redirection(sis__web *w, const sis__web_answer *a, const char *from, 
     host = login ? login + 1 : to; /* no secrets in a message */
     if (!w->redirects)
         return sis__fail(SIS_E_MODEL,
-                         "HTTP %ld, a redirection to %.200s; give that address, or "
-                         "--redirects",
+                         "HTTP %ld, a redirection to %.200s; give that address, or --redirects",
                          a->status, host);
     if (!same_host(from, to))
         return sis__fail(SIS_E_MODEL,
-                         "HTTP %ld, a redirection to another host, %.200s, which must "
-                         "not get headers and tokens; give that address",
+                         "HTTP %ld, a redirection to another host, %.200s, which must not get "
+                         "headers and tokens; give that address",
                          a->status, host);
     *url = sis__strdup(to);
     return *url ? SIS_OK : SIS_E_NOMEM;

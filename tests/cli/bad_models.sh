@@ -34,6 +34,8 @@ printf 'noise: '
 sis explain -q -m 'cmd:sh noise.sh' -i in.csv --mask zero -t 1 --jobs 1 -o noise.jsonl 2>&1
 echo "exit $?"
 grep -c '"status":"error".*"verified":false' noise.jsonl
-printf '%s: ' "unknown kind"
-sis explain -q -m m.bin -i in.csv --mask zero -t 1 2>&1
-echo "exit $?"
+for model in m.bin llm:m; do
+    printf '%s: ' "unknown kind"
+    sis explain -q -m "$model" -i in.csv --mask zero -t 1 2>&1
+    echo "exit $?"
+done

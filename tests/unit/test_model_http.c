@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
-#include "model/shape.h"
+#include "model/inputs.h"
 #include "support_command.h"
 #include "support_server.h"
 
@@ -239,7 +239,7 @@ static void shapes_without_a_batch_axis_are_filled(void **state) {
         const char *kind = binary ? "binary" : "ok";
         sis_model model = open_at(server_address("%s/v2/models/endless", kind));
         assert_int_equal(sis_model_measure(&model, fifteen, 4), SIS_E_UNSUPPORTED);
-        assert_message_has("a tensor of shape [100000000000000,4] with 100000000000000 rows");
+        assert_message_has("a tensor of shape (100000000000000, 4) with 100000000000000 rows");
         sis_model_close(&model);
         model = open_at(server_address("%s/v2/models/fixed", kind));
         assert_int_equal(sis_model_measure(&model, fifteen, 3), SIS_OK); /* always four rows */
@@ -254,7 +254,7 @@ static void shapes_without_a_batch_axis_are_filled(void **state) {
     }
     sis_model model = open_at(server_address("ok/v2/models/credit"));
     assert_int_equal(sis_model_measure(&model, rows, 7), SIS_E_ARGUMENT);
-    assert_message_has("a tensor of shape [-1,8] (-1: free; the first axis counts rows); rows of 7 "
+    assert_message_has("a tensor of shape (any, 8), whose first axis counts rows; rows of 7 "
                        "values do not fit");
     sis_model_close(&model);
 }

@@ -13,6 +13,7 @@
 
 #include <sis/handle.h>
 #include <sis/model.h>
+#include <sis/task.h>
 
 #include "base/rng.h"
 #include "model/llm_read.h"
@@ -424,7 +425,7 @@ static void failing_allocations_do_no_harm(void **state) {
     }
 }
 
-/* Two tasks share a connection, each with its own prompts. */
+/* Handles share a connection, each with its own prompts. */
 static void shared_handles_have_separate_prompts(void **state) {
     (void)state;
     if (!base[0])
@@ -450,6 +451,44 @@ static void shared_handles_have_separate_prompts(void **state) {
     sis_model_close(&model);
 }
 
+static double score_of(sis_task *task) {
+    sis_record r;
+    assert_int_equal(sis_task_explain(task, 0, &r), SIS_OK);
+    return r.collection.score;
+}
+
+/* The second task is opened before the first one asks anything, and both ask in turn. */
+static void tasks_on_one_model_have_their_own_prompts(void **state) {
+    (void)state;
+    if (!base[0])
+        skip();
+    static const char *const objects[] = {"{\"context\":\"Tom has a dog. Mara lives in "
+                                          "Oslo.\",\"name\":\"Mara\",\"answer\":\"Oslo\"}",
+                                          "{\"context\":\"Tom has a dog. Mara lives in "
+                                          "Oslo.\",\"name\":\"Ann\",\"answer\":\"Oslo\"}"};
+    char address[128];
+    sis_model model;
+    sis_task *tasks[2];
+    snprintf(address, sizeof address, "%s/v1/completions#m", base);
+    assert_int_equal(sis_model_open(address, NULL, &model), SIS_OK);
+    for (int k = 0; k < 2; k++) {
+        sis_task_opt opt;
+        sis_task_opt_init(&opt);
+        opt.model.opened = &model;
+        opt.model.open.explain = "context";
+        opt.examples.objects = objects[k];
+        opt.examples.prompt_text = "Context: {context}\nQuestion: Where does {name} live?\nAnswer:";
+        assert_int_equal(sis_task_open(&opt, &tasks[k]), SIS_OK);
+    }
+    for (int k = 0; k < 2; k++) {
+        assert_true(score_of(tasks[0]) > 0);
+        assert_true(score_of(tasks[1]) < 0);
+    }
+    sis_task_free(tasks[0]);
+    sis_task_free(tasks[1]);
+    sis_model_close(&model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(margins_are_the_minimum_over_the_tokens_of_the_answer),
@@ -461,6 +500,7 @@ int main(void) {
         cmocka_unit_test(damaged_answers_give_numbers_or_errors),
         cmocka_unit_test(failing_allocations_do_no_harm),
         cmocka_unit_test(shared_handles_have_separate_prompts),
+        cmocka_unit_test(tasks_on_one_model_have_their_own_prompts),
     };
     return cmocka_run_group_tests(tests, start_server, end_server);
 }

@@ -267,7 +267,7 @@ static void files_that_neither_engine_runs_are_reported(void **state) {
     snprintf(spec, sizeof spec, "ort:%s", one_operator("Relu", 1, (const int64_t[]){2}));
     model = open_spec(spec);
     assert_int_equal(sis_model_measure(&model, row, 3), SIS_E_ARGUMENT);
-    assert_message_has("a tensor of shape [-1,2]");
+    assert_message_has("a tensor of shape (any, 2)");
     assert_int_equal(sis_model_take_texts(&model, NULL, 0), SIS_E_UNSUPPORTED);
     sis_model_close(&model);
 }
