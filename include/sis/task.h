@@ -31,7 +31,8 @@
  * Messages name options as the program does: --mask is opt.mask, --target is opt.target. Errors: 0
  * or a negative code of sis/error.h; SIS_E_OPTION if an option makes no sense. Threads: one thread
  * at a time uses a task, except for sis_task_cancel, sis_task_explain and functions that take a
- * const task. Any number of tasks may share one opened model.
+ * const task. Any number of tasks may share one opened model, also a language model: what a
+ * task tells a model stays in its own handle (sis_model_share).
  */
 #ifndef SIS_TASK_H
 #define SIS_TASK_H

@@ -6,7 +6,6 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -30,31 +29,33 @@ static void blur_line(const double *in, double *out, size_t n, size_t step, cons
 }
 
 /* Blur rows into `half`, then its columns into `out`. */
-static void blur(const sis__task_raster *a, const double *in, double *half, double *out,
+static void blur(const sis_raster *a, const double *in, double *half, double *out,
                  const double *weights, size_t reach) {
     for (size_t c = 0; c < a->channels; c++) {
         size_t at = c * a->channel_step;
-        for (size_t y = 0; y < a->height; y++) {
-            size_t row = at + y * a->width * a->step;
-            blur_line(in + row, half + row, a->width, a->step, weights, reach);
+        for (size_t y = 0; y < a->rows; y++) {
+            size_t row = at + y * a->row_step;
+            blur_line(in + row, half + row, a->columns, a->column_step, weights, reach);
         }
-        for (size_t x = 0; x < a->width; x++)
-            blur_line(half + at + x * a->step, out + at + x * a->step, a->height,
-                      a->width * a->step, weights, reach);
+        for (size_t x = 0; x < a->columns; x++) {
+            size_t column = at + x * a->column_step;
+            blur_line(half + column, out + column, a->rows, a->row_step, weights, reach);
+        }
     }
 }
 
 int sis__task_blur(const sis_task *t, sis_example *e) {
-    sis__task_raster a;
-    if (!sis__task_is_image(t, e->row, &a))
-        return sis__fail(SIS_E_ARGUMENT, "--mask blur:S: example %s is not an image", e->id);
-    size_t longest = a.height > a.width ? a.height : a.width;
+    sis_raster a;
+    int error = sis__task_raster(t, e, "--mask blur:S", &a);
+    if (error != SIS_OK)
+        return error;
+    size_t longest = a.rows > a.columns ? a.rows : a.columns;
     size_t reach = (size_t)ceil(4 * t->mask.blur);
     reach = reach < longest ? reach : longest;
     double *weights = SIS_NEW_RAW(double, reach + 1);
     double *half = SIS_NEW_RAW(double, e->input.n_values);
     e->own->mask = SIS_NEW_RAW(double, e->input.n_values);
-    int error = weights && half && e->own->mask ? SIS_OK : SIS_E_NOMEM;
+    error = weights && half && e->own->mask ? SIS_OK : SIS_E_NOMEM;
     for (size_t d = 0; error == SIS_OK && d <= reach; d++)
         weights[d] = exp(-0.5 * (double)d * (double)d / (t->mask.blur * t->mask.blur));
     if (error == SIS_OK)
@@ -73,8 +74,7 @@ int sis__task_mask_blur(sis_task *t, const char *pixels) {
                          BLUR_MAX, pixels);
     if (!sis__task_is_kind(t->source.data, "image"))
         return sis__fail(SIS_E_OPTION,
-                         "--mask blur:S needs images; give --kind image if the arrays "
-                         "are images");
+                         "--mask blur:S needs images; give --kind image if the arrays are images");
     t->mask = (sis__task_mask){.ready = 1, .blur = s, .n_samples = 1};
     return SIS_OK;
 }

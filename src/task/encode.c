@@ -130,17 +130,18 @@ static int check_vocabulary(sis__task_encoding *e) {
     const char *json = sis_net_meta_get(e->net, SIS_NET_META_VOCABULARY);
     const char *tokenizer = sis_net_meta_get(e->net, SIS_NET_META_TOKENIZER);
     if (!e->token)
-        return sis__fail(SIS_E_ARGUMENT, "--input: contains texts, which this model does not take; "
-                                         "use a network with a vocabulary or a string input, or a "
-                                         "cmd: or http: model");
+        return sis__fail(SIS_E_ARGUMENT,
+                         "--input: contains texts, which this model does not take; use a network "
+                         "with a vocabulary or a string input, or a cmd: or http: model");
     if (!json)
-        return sis__fail(SIS_E_ARGUMENT, "--input: contains texts, but the model has no vocabulary "
-                                         "(sis.vocabulary); give its --tokenizer (vocab.txt, "
-                                         "tokenizer.json), or token ids (.npy)");
+        return sis__fail(
+            SIS_E_ARGUMENT,
+            "--input: contains texts, but the model has no vocabulary (sis.vocabulary); give its "
+            "--tokenizer (vocab.txt, tokenizer.json), or token ids (.npy)");
     if (tokenizer && strcmp(tokenizer, SIS_TOKENIZER) != 0)
         return sis__fail(SIS_E_ARGUMENT,
-                         "--input: contains texts, but the model's tokenizer \"%s\" "
-                         "is not supported; give token ids (.npy)",
+                         "--input: contains texts, but the model's tokenizer \"%s\" is not "
+                         "supported; give token ids (.npy)",
                          tokenizer);
     return e->vocabulary ? SIS_OK : sis_vocabulary_parse(json, &e->vocabulary);
 }
@@ -156,8 +157,7 @@ static int check_columns(const sis_task *t) {
     for (size_t v = 0; v < n; v++)
         if (strcmp(names[v], wanted->names[v]) != 0)
             return sis__fail(SIS_E_ARGUMENT,
-                             "--input: value %zu is named \"%.80s\"; the model expects "
-                             "\"%.80s\"",
+                             "--input: value %zu is named \"%.80s\"; the model expects \"%.80s\"",
                              v, names[v], wanted->names[v]);
     return SIS_OK;
 }
@@ -617,21 +617,6 @@ int sis__task_encode(const sis_task *t, const sis_data *data, size_t row, size_t
 
 const size_t *sis__task_shape(const sis_task *t, size_t row, size_t dims[3], size_t *rank) {
     return shape_in(t, t->source.data, row, dims, rank);
-}
-
-int sis__task_is_image(const sis_task *t, size_t row, sis__task_raster *out) {
-    const sis_data *data = t->source.data;
-    size_t rank;
-    const size_t *shape = sis_data_shape(data, row, &rank);
-    layout a = layout_of(t, data, row);
-    if (!sis__task_is_kind(data, "image"))
-        return 0;
-    *out = (sis__task_raster){.height = shape[0],
-                              .width = shape[1],
-                              .channels = a.channels,
-                              .step = a.wanted_first ? 1 : a.channels,
-                              .channel_step = a.wanted_first ? a.places : 1};
-    return 1;
 }
 
 size_t sis__task_own_features(const sis_task *t, size_t row, int *map) {

@@ -15,9 +15,9 @@
 #include <sis/example.h>
 #include <sis/explain.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/parallel.h"
 #include "task/task.h"
 
 void sis_task_cancel(sis_task *t) {

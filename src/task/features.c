@@ -2,7 +2,6 @@
  *
  * Maps values to features, and names features that all examples share.
  */
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,14 +20,13 @@ int sis__task_same_widths(const sis_task *t, const char *option, size_t *width) 
     for (size_t i = 1; error == SIS_OK && i < s->n; i++) {
         error = sis__task_width(t, s->data, sis__task_row(s, i), &other);
         if (error == SIS_OK && other != *width)
-            error = sis__fail(SIS_E_ARGUMENT,
-                              "%s: examples %zu and %zu have %zu and %zu values; expected "
-                              "equally many",
-                              option, sis__task_row(s, 0), sis__task_row(s, i), *width, other);
+            error =
+                sis__fail(SIS_E_ARGUMENT,
+                          "%s: examples %zu and %zu have %zu and %zu values; expected equally many",
+                          option, sis__task_row(s, 0), sis__task_row(s, i), *width, other);
         else if (error == SIS_OK && sis__task_other_shape(t, s->data, sis__task_row(s, i)))
             error = sis__fail(SIS_E_ARGUMENT,
-                              "%s: images %zu and %zu have different sizes; expected one "
-                              "size",
+                              "%s: images %zu and %zu have different sizes; expected one size",
                               option, sis__task_row(s, 0), sis__task_row(s, i));
     }
     return error;
@@ -82,6 +80,7 @@ static int map_by_file(sis_task *t, const char *path, size_t n) {
 }
 
 static int find_map(sis_task *t, const char *text) {
+    const char *rest;
     size_t width;
     if (t->encoding.prompts.items)
         return SIS_OK;
@@ -98,14 +97,13 @@ static int find_map(sis_task *t, const char *text) {
         error = sis__task_same_widths(t, "--features", &width);
     if (error != SIS_OK || t->features.parts)
         return error;
-    if (strncmp(text, "axis:", 5) == 0)
-        return map_by_axis(t, text + 5, width);
+    if (sis__text_is(text, "axis", &rest) && *rest)
+        return map_by_axis(t, rest, width);
     if (sis__text_ends_in(text, ".npy"))
         return map_by_file(t, text, width);
     return sis__fail(SIS_E_OPTION,
-                     "--features: expected each, axis:A, FILE.npy, word, token or "
-                     "sentence (texts), grid:N or superpixel:N (images), found "
-                     "\"%s\"",
+                     "--features: expected each, axis:A, FILE.npy, word, token or sentence "
+                     "(texts), grid:N or superpixel:N (images), found \"%s\"",
                      text);
 }
 

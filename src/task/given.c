@@ -96,11 +96,9 @@ static int read_one(const char *text, sis_net_tensor *t) {
     char *end;
     if (!equals || equals == text || !equals[1])
         return sis__fail(SIS_E_ARGUMENT, "%s: expected NAME=FILE or NAME=NUMBER", text);
-    char *name = SIS_NEW_RAW(char, (size_t)(equals - text) + 1);
+    char *name = sis__strndup(text, (size_t)(equals - text));
     if (!name)
         return SIS_E_NOMEM;
-    memcpy(name, text, (size_t)(equals - text));
-    name[equals - text] = '\0';
     t->name = name;
     double number = sis__number(equals + 1, &end);
     int error = !*end                                   ? put_numbers(&number, 1, t)

@@ -4,7 +4,6 @@
  * proof for an example (sis/prove.h) and checks records.
  */
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,30 +18,33 @@
 /* ---- Options --------------------------------------------------------------------------------- */
 
 static int read_kind(const char *text, sis_guarantee *g) {
+    const char *share;
     if (!text || strcmp(text, "mask") == 0)
         return SIS_OK;
     if (strcmp(text, "all") == 0) {
         g->kind = SIS_GUARANTEE_ALL;
         return SIS_OK;
     }
-    if (strncmp(text, "chance:", 7) != 0)
+    if (!sis__text_is(text, "chance", &share))
         return sis__fail(SIS_E_OPTION, "--guarantee: expected mask, chance:P or all, found \"%s\"",
                          text);
     g->kind = SIS_GUARANTEE_CHANCE;
-    if (!sis__text_number(text + 7, &g->share) || g->share <= 0 || g->share >= 1)
+    if (!sis__text_number(share, &g->share) || g->share <= 0 || g->share >= 1)
         return sis__fail(SIS_E_OPTION,
                          "--guarantee chance:P: expected a share between 0 and 1, such as "
                          "chance:0.95, found \"%s\"",
-                         text + 7);
+                         share);
     return SIS_OK;
 }
 
 static int check_chance(const sis_task_opt *o, sis_guarantee *g) {
+    const char *file;
     if (strcmp(o->answer.method, "sis") != 0 && strcmp(o->answer.method, "quick") != 0)
         return sis__fail(SIS_E_OPTION, "--guarantee chance needs --method quick or sis");
-    if (!sis__task_deck_name(o->question.mask))
-        return sis__fail(SIS_E_OPTION, "--guarantee chance needs data to draw from: give --mask "
-                                       "hotdeck:FILE or rows:FILE");
+    if (!sis__mask_is_drawn(o->question.mask, &file))
+        return sis__fail(
+            SIS_E_OPTION,
+            "--guarantee chance needs data to draw from: give --mask hotdeck:FILE or rows:FILE");
     if (!(o->question.confidence > 0 && o->question.confidence < 1))
         return sis__fail(SIS_E_OPTION, "--confidence: expected a number between 0 and 1");
     g->confidence = o->question.confidence;
@@ -54,8 +56,9 @@ static int check_all(const sis_task_opt *o) {
     if (strcmp(o->answer.method, "sis") != 0 && !contrast)
         return sis__fail(SIS_E_OPTION, "--guarantee all needs --method sis or contrast");
     if (contrast && o->question.smallest)
-        return sis__fail(SIS_E_OPTION, "--smallest: leave it out; contrasts always start with the "
-                                       "fewest features");
+        return sis__fail(
+            SIS_E_OPTION,
+            "--smallest: leave it out; contrasts always start with the fewest features");
     if (o->question.mask)
         return sis__fail(SIS_E_OPTION, "--mask: leave it out; with --guarantee all nothing is "
                                        "masked (--domain limits the values)");
@@ -103,8 +106,7 @@ int sis__task_guarantee_check(const sis_task_opt *o, sis__task_guarantee *g) {
         error = sis__fail(SIS_E_OPTION, "--smallest needs --guarantee all");
     if (!error && g->asked.kind == SIS_GUARANTEE_CHANCE)
         error = check_chance(o, &g->asked);
-    int only_audits =
-        !o->question.threshold && !g->keep_class; /* records state their guarantee */
+    int only_audits = !o->question.threshold && !g->keep_class; /* records state their guarantee */
     if (!error && o->question.domain && !only_audits && g->asked.kind != SIS_GUARANTEE_ALL)
         error = sis__fail(SIS_E_OPTION, "--domain needs --guarantee all or --method contrast");
     if (!error && g->asked.kind == SIS_GUARANTEE_ALL)
@@ -121,6 +123,12 @@ static void domain_release(sis__task_domain *d) {
     free(d->high);
     free(d->missing);
     *d = (sis__task_domain){0};
+}
+
+/* The file of data:FILE; NULL: another domain. */
+static const char *domain_file(const char *domain) {
+    const char *file;
+    return sis__text_is(domain, "data", &file) && *file ? file : NULL;
 }
 
 /* The range of each column of a data set, and whether it may be missing. */
@@ -165,16 +173,17 @@ static int read_ball(const char *text, sis__task_domain *d) {
 }
 
 static int domain_read(const sis_task *t, const char *text, size_t width, sis__task_domain *d) {
+    const char *ball;
     *d = (sis__task_domain){.known = 1, .radius = NAN};
     if (!text || strcmp(text, "any") == 0)
         return SIS_OK;
-    if (strncmp(text, "data:", 5) == 0 && text[5]) {
-        int error = take_range(t, text + 5, width, d);
+    if (domain_file(text)) {
+        int error = take_range(t, domain_file(text), width, d);
         if (error)
             domain_release(d);
         return error;
     }
-    if (strncmp(text, "ball:", 5) == 0 && read_ball(text + 5, d))
+    if (sis__text_is(text, "ball", &ball) && read_ball(ball, d))
         return SIS_OK;
     return sis__fail(SIS_E_OPTION,
                      "--domain: expected any, data:FILE, ball:E or ball:E,LOW:HIGH, found \"%s\"",
@@ -239,13 +248,13 @@ static int take_entries(sis_task *t, const char *option, const char *list, const
 
 /* Standard deviations in the data of the domain, else in the examples. */
 static int take_spread(const sis_task *t, size_t width) {
-    const char *domain = t->opt.question.domain;
+    const char *file = domain_file(t->opt.question.domain);
     sis__task_donors from = {.data = t->source.data};
     sis_spread *spread = NULL;
     double *row = SIS_NEW_RAW(double, width);
     int error = row ? sis_spread_new(width, &spread) : SIS_E_NOMEM;
-    if (!error && domain && strncmp(domain, "data:", 5) == 0)
-        error = sis__task_donors_open(t, "--domain", domain + 5, width, &from);
+    if (!error && file)
+        error = sis__task_donors_open(t, "--domain", file, width, &from);
     for (size_t i = 0; !error && i < sis_data_count(from.data); i++) {
         error = sis__task_encode(t, from.data, i, width, row, NULL);
         if (!error)
@@ -295,8 +304,8 @@ int sis__task_guarantee_begin(sis_task *t) {
     if (g->keep_class && t->model.n_outputs == 1) {
         if (!t->model.link)
             return sis__fail(SIS_E_ARGUMENT,
-                             "--keep class: the model has one output, which may be a "
-                             "probability or a margin; give --threshold 0.5 or 0");
+                             "--keep class: the model has one output, which may be a probability "
+                             "or a margin; give --threshold 0.5 or 0");
         g->keep_class = 0;
         g->keep_side = 1;
     }
@@ -352,8 +361,7 @@ static int proof_options(const sis__task_domain *d, const sis_input *in, sis_pro
     *box = NULL;
     if (!d->known) /* a box of zeros would make everything hold */
         return sis__fail(SIS_E_ARGUMENT,
-                         "--guarantee all needs --domain any, data:FILE or ball:E for "
-                         "this model");
+                         "--guarantee all needs --domain any, data:FILE or ball:E for this model");
     opt->low = d->low;
     opt->high = d->high;
     opt->missing = d->missing;
@@ -449,17 +457,17 @@ static int audit_proof(void *ctx, size_t i, int worker) {
 /* The domain of an audit is that of the records. Records are untrusted, so a file that they name is
  * opened only if the caller names it too, or gives its new path. */
 static int audited_domain(const sis_task *t, const char **domain) {
-    const char *own = t->opt.question.domain;
-    if (!*domain || strncmp(*domain, "data:", 5) != 0)
+    const char *own = t->opt.question.domain, *file = domain_file(*domain);
+    if (!file)
         return SIS_OK;
-    if (own && strncmp(own, "data:", 5) == 0)
+    if (domain_file(own))
         *domain = own;
     else if (!t->opt.audit.trust &&
-             !(t->opt.examples.input && sis__file_same(*domain + 5, t->opt.examples.input)))
-        return sis__fail(SIS_E_OPTION,
-                         "only the records name the file of --domain %s; give the "
-                         "option yourself, or --trust",
-                         *domain);
+             !(t->opt.examples.input && sis__file_same(file, t->opt.examples.input)))
+        return sis__fail(
+            SIS_E_OPTION,
+            "only the records name the file of --domain %s; give the option yourself, or --trust",
+            *domain);
     return SIS_OK;
 }
 
@@ -467,20 +475,21 @@ static int audited_domain(const sis_task *t, const char **domain) {
  * values make other claims. */
 static int check_domain_file(const char *domain, const sis_record *records, size_t n) {
     char digest[SIS__SHA256_TEXT];
+    const char *file = domain_file(domain);
     int error = SIS_OK;
-    if (!domain || strncmp(domain, "data:", 5) != 0)
+    if (!file)
         return SIS_OK;
     for (size_t i = 0; !error && i < n; i++) {
         sis_provenance provenance = {0};
         if (!records[i].provenance ||
             (error = sis_provenance_parse(records[i].provenance, &provenance)) != SIS_OK)
             continue;
-        if (provenance.domain_sha256 && sis__sha256_file(domain + 5, digest) &&
+        if (provenance.domain_sha256 && sis__sha256_file(file, digest) &&
             strcmp(provenance.domain_sha256, digest) != 0)
-            error = sis__fail(SIS_E_ARGUMENT,
-                              "--domain: %s is not the file that record \"%s\" was made "
-                              "with; give that file",
-                              domain + 5, records[i].id);
+            error = sis__fail(
+                SIS_E_ARGUMENT,
+                "--domain: %s is not the file that record \"%s\" was made with; give that file",
+                file, records[i].id);
         sis_provenance_release(&provenance);
     }
     return error;
@@ -516,9 +525,7 @@ int sis__task_chance_audit(sis_task *t, const sis_model *model, const sis_input 
     search.below = r->question.below;
     if (!t->mask.deck)
         return sis__fail(SIS_E_ARGUMENT,
-                         "record \"%s\" was made with draws; give its --mask "
-                         "hotdeck:FILE",
-                         r->id);
+                         "record \"%s\" was made with draws; give its --mask hotdeck:FILE", r->id);
     return sis_chance_audit(model, in, &search, t->mask.deck->deck, &r->collection, r->guarantee,
                             out);
 }

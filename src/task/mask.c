@@ -15,8 +15,13 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "task/task.h"
+
+int sis__mask_is_drawn(const char *mask, const char **file) {
+    return sis__text_is(mask, "hotdeck", file) || sis__text_is(mask, "rows", file);
+}
 
 int sis__task_mask_fill(sis_task *t, double value) {
     t->mask = (sis__task_mask){.ready = 1, .constant = 1, .fill = value, .n_samples = 1};
@@ -82,11 +87,20 @@ static int read_columns(const sis_task *t, const char *option, const char *path,
     return error ? sis__fail_in(error, "%s, with the columns of the input", option) : SIS_OK;
 }
 
+int sis__task_is_input(const sis_task *t, const char *path) {
+    const sis__task_source *s = &t->source;
+    int whole = !t->opt.examples.rows || sis__task_is_kind(s->data, "table");
+    return s->read && whole && !t->encoding.pieces.items && !t->encoding.prompts.items &&
+           sis__file_same(path, t->opt.examples.input);
+}
+
 int sis__task_donors_open(const sis_task *t, const char *option, const char *path, size_t wanted,
                           sis__task_donors *d) {
     *d = (sis__task_donors){.data = t->opt.question.background, .width = wanted};
     int error = SIS_OK;
-    if (*path) {
+    if (*path && sis__task_is_input(t, path)) {
+        d->data = t->source.data;
+    } else if (*path) {
         error = read_columns(t, option, path, &d->read);
         d->data = d->read;
     }
@@ -146,16 +160,6 @@ static int mask_mean(sis_task *t, const char *path, size_t width) {
     free(means);
     sis_data_free(d.read);
     return error;
-}
-
-size_t sis__task_deck_name(const char *mask) {
-    static const char *const names[] = {"hotdeck", "rows"};
-    for (size_t k = 0; mask && k < sizeof names / sizeof *names; k++) {
-        size_t n = strlen(names[k]);
-        if (strncmp(mask, names[k], n) == 0 && (mask[n] == ':' || !mask[n]))
-            return n;
-    }
-    return 0;
 }
 
 /* ---- Hot decks ----------------------------------------------------------------------------- */
@@ -290,8 +294,8 @@ static int mask_uniform(sis_task *t) {
         error = sis__task_load_features(t, &first);
     if (error == SIS_OK && !first.input.feature_of)
         error =
-            sis__fail(SIS_E_ARGUMENT, "--mask uniform: every feature has one value; group values "
-                                      "with --features");
+            sis__fail(SIS_E_ARGUMENT,
+                      "--mask uniform: every feature has one value; group values with --features");
     if (error == SIS_OK)
         error = share_out(t, first.input.feature_of, first.input.n_values);
     sis_example_release(&first);
@@ -301,8 +305,9 @@ static int mask_uniform(sis_task *t) {
 /* Masked values are NaN, for models that support missing values. */
 static int mask_missing(sis_task *t) {
     if (!t->model.missing)
-        return sis__fail(SIS_E_OPTION, "--mask missing needs a model that takes missing values, "
-                                       "such as XGBoost and LightGBM");
+        return sis__fail(
+            SIS_E_OPTION,
+            "--mask missing needs a model that takes missing values, such as XGBoost and LightGBM");
     return sis__task_mask_fill(t, NAN);
 }
 
@@ -312,16 +317,14 @@ static int mask_own(sis_task *t, size_t width) {
     const float *own = t->encoding.net ? sis_net_mask(t->encoding.net, &n) : NULL;
     if (!own)
         return sis__fail(SIS_E_OPTION,
-                         "--mask is missing, and the model has none of its own; %s: "
-                         "mean:FILE, zero, value:V, uniform, FILE.npy, hotdeck:FILE "
-                         "or rows:FILE",
+                         "--mask is missing, and the model has none of its own; %s: mean:FILE, "
+                         "zero, value:V, uniform, FILE.npy, hotdeck:FILE or rows:FILE",
                          t->opt.question.target ? "give one"
                                                 : "give the one the results were made with");
     if (n != width)
         return sis__fail(SIS_E_ARGUMENT,
-                         "--mask: the model's own mask has %zu values, but an example "
-                         "has %zu",
-                         n, width);
+                         "--mask: the model's own mask has %zu values, but an example has %zu", n,
+                         width);
     int error = make_rows(t, 1, n);
     for (size_t i = 0; error == SIS_OK && i < n; i++)
         t->mask.rows[i] = own[i];
@@ -339,49 +342,47 @@ static int is_unknown_base(const sis_task *t, const char *text) {
     return strcmp(text, "uniform") == 0 || (!*text && !(net && sis_net_mask(net, &n)));
 }
 
-/* 1 if it is NAME:FILE, or NAME alone with a background; then *file is "". */
-static int is_of_data(const sis_task *t, const char *text, const char *name, const char **file) {
-    size_t n = strlen(name);
-    if (strncmp(text, name, n) != 0)
-        return 0;
-    *file = text[n] == ':' ? text + n + 1 : "";
-    return text[n] == ':' ? text[n + 1] != '\0' : !text[n] && t->opt.question.background;
+static int mask_value(sis_task *t, const char *text) {
+    double v;
+    return sis__text_number(text, &v)
+               ? sis__task_mask_fill(t, v)
+               : sis__fail(SIS_E_OPTION, "--mask value:V: expected a number, found \"%s\"", text);
 }
 
-static int mask_by_name(sis_task *t, const char *text, size_t width) {
+/* Masks with a value for each value of an example: from data (NAME:FILE, or NAME alone with a
+ * background) or from a file. */
+static int mask_by_values(sis_task *t, const char *text, size_t width) {
     const char *file;
-    double v;
-    if (!*text)
-        return mask_own(t, width);
+    int rows = sis__text_is(text, "rows", &file), mean = sis__text_is(text, "mean", &file);
+    int from_data = rows || mean || sis__text_is(text, "hotdeck", &file);
+    if (!from_data && sis__text_ends_in(text, ".npy"))
+        return mask_file(t, text, width);
+    if (!from_data || (!*file && (strchr(text, ':') || !t->opt.question.background)))
+        return sis__fail(SIS_E_OPTION,
+                         "--mask: expected mean:FILE, zero, value:V, uniform, blur:S, FILE.npy, "
+                         "hotdeck:FILE or rows:FILE, found \"%s\"",
+                         text);
+    return mean ? mask_mean(t, file, width)
+                : mask_hotdeck(t, rows ? SIS_DECK_ROWS : SIS_DECK_FEATURES, file, width);
+}
+
+static int mask_by_name(sis_task *t, const char *text) {
+    const char *rest;
+    size_t width = 0;
     if (strcmp(text, "zero") == 0)
         return sis__task_mask_fill(t, 0);
     if (strcmp(text, "missing") == 0)
         return mask_missing(t);
-    if (strcmp(text, "uniform") == 0)
-        return mask_uniform(t);
-    if (is_of_data(t, text, "mean", &file))
-        return mask_mean(t, file, width);
-    if (is_of_data(t, text, "hotdeck", &file))
-        return mask_hotdeck(t, SIS_DECK_FEATURES, file, width);
-    if (is_of_data(t, text, "rows", &file))
-        return mask_hotdeck(t, SIS_DECK_ROWS, file, width);
-    if (strncmp(text, "value:", 6) == 0)
-        return sis__text_number(text + 6, &v)
-                   ? sis__task_mask_fill(t, v)
-                   : sis__fail(SIS_E_OPTION, "--mask value:V: expected a number, found \"%s\"",
-                               text + 6);
-    if (sis__text_ends_in(text, ".npy"))
-        return mask_file(t, text, width);
-    return sis__fail(SIS_E_OPTION,
-                     "--mask: expected mean:FILE, zero, value:V, uniform, blur:S, FILE.npy, "
-                     "hotdeck:FILE or rows:FILE, found \"%s\"",
-                     text);
-}
-
-/* 1 if all values have the same mask. */
-static int is_constant(const char *text) {
-    return strcmp(text, "zero") == 0 || strcmp(text, "missing") == 0 ||
-           strncmp(text, "value:", 6) == 0;
+    if (sis__text_is(text, "value", &rest))
+        return mask_value(t, rest);
+    if (sis__text_is(text, "blur", &rest))
+        return sis__task_mask_blur(t, rest);
+    int error = sis__task_same_widths(t, "--mask", &width);
+    if (error != SIS_OK)
+        return error;
+    return !*text                         ? mask_own(t, width)
+           : strcmp(text, "uniform") == 0 ? mask_uniform(t)
+                                          : mask_by_values(t, text, width);
 }
 
 /* Check the mask of the task from which this one is derived. */
@@ -399,25 +400,20 @@ static int check_shared(const sis_task *t) {
  * records contain it. */
 static int mask_by_tokenizer(sis_task *t) {
     size_t n;
-    sis__buf text;
     long id = sis_tokenizer_special(t->encoding.tokenizer, SIS_SPECIAL_MASK);
     if (id < 0 || sis_net_mask(t->encoding.net, &n))
         return SIS_OK;
-    sis__buf_init(&text);
-    sis__buf_printf(&text, "token:%s", sis_tokenizer_word(t->encoding.tokenizer, (size_t)id));
-    char *mask;
-    int error = sis__buf_give(&text, &mask, &n);
-    t->opt.question.mask = mask;
-    return error;
+    t->opt.question.mask =
+        sis__buf_text("token:%s", sis_tokenizer_word(t->encoding.tokenizer, (size_t)id));
+    return t->opt.question.mask ? SIS_OK : SIS_E_NOMEM;
 }
 
 int sis__task_mask_begin(sis_task *t) {
     const char *text = t->opt.question.mask ? t->opt.question.mask : "";
-    size_t width = 0;
     int error = SIS_OK;
     if (t->opt.question.mask && !*text)
-        return sis__fail(SIS_E_OPTION, "--mask: is empty; leave the option out to use the model's "
-                                       "own mask");
+        return sis__fail(SIS_E_OPTION,
+                         "--mask: is empty; leave the option out to use the model's own mask");
     if (!t->opt.question.mask && t->encoding.tokenizer) {
         error = mask_by_tokenizer(t);
         text = t->opt.question.mask ? t->opt.question.mask : "";
@@ -436,12 +432,5 @@ int sis__task_mask_begin(sis_task *t) {
         error = sis__task_mask_token(t, text);
     if (error != SIS_OK || t->mask.ready)
         return error;
-    if (is_unknown_base(t, text))
-        return sis__task_mask_fill(t, 0.25);
-    if (strncmp(text, "blur:", 5) == 0)
-        return sis__task_mask_blur(t, text + 5);
-    if (is_constant(text)) /* valid for examples of any width */
-        return mask_by_name(t, text, 0);
-    error = sis__task_same_widths(t, "--mask", &width);
-    return error == SIS_OK ? mask_by_name(t, text, width) : error;
+    return is_unknown_base(t, text) ? sis__task_mask_fill(t, 0.25) : mask_by_name(t, text);
 }

@@ -23,13 +23,11 @@ static int find_method(const char *name, sis__task_method *m) {
             m->how.method = k;
             return SIS_OK;
         }
-    return m->is_sis || m->contrast
-               ? SIS_OK
-               : sis__fail(
-                     SIS_E_OPTION,
-                     "--method: expected sis, quick, perturb, ig, lime, gradient or contrast, "
-                     "found \"%s\"",
-                     name);
+    return m->is_sis || m->contrast ? SIS_OK
+                                    : sis__fail(SIS_E_OPTION,
+                                                "--method: expected sis, quick, perturb, ig, lime, "
+                                                "gradient or contrast, found \"%s\"",
+                                                name);
 }
 
 int sis__task_minimal(const sis__task_method *m) {
@@ -83,15 +81,16 @@ static int check_fit(const sis_task_opt *o, const sis__task_method *m) {
     if (m->is_sis || m->contrast)
         return SIS_OK;
     if (o->answer.search.max_subsets > 1 && !several)
-        return sis__fail(SIS_E_OPTION,
-                         "--max-subsets: leave it out; --method %s finds one "
-                         "rationale for each example",
-                         o->answer.method);
+        return sis__fail(
+            SIS_E_OPTION,
+            "--max-subsets: leave it out; --method %s finds one rationale for each example",
+            o->answer.method);
     const char *wrong = sis_method_opt_check(&m->how);
     return wrong ? sis__fail(SIS_E_OPTION, "--method %s: %s", o->answer.method, wrong) : SIS_OK;
 }
 
 int sis__task_method_check(const sis_task_opt *o, sis__task_method *m) {
+    const char *file;
     sis_method_opt_init(&m->how);
     m->how.steps = o->answer.how.steps;
     m->how.zero_baseline = o->answer.how.zero_baseline;
@@ -101,7 +100,7 @@ int sis__task_method_check(const sis_task_opt *o, sis__task_method *m) {
     m->how.ridge = o->answer.how.ridge;
     m->how.seed = o->question.seed;
     m->how.trace = o->answer.trace;
-    if (o->question.samples && !sis__task_deck_name(o->question.mask))
+    if (o->question.samples && !sis__mask_is_drawn(o->question.mask, &file))
         m->how.samples = o->question.samples;
     int error = find_method(o->answer.method, m);
     if (error == SIS_OK)

@@ -5,7 +5,6 @@
  */
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -79,8 +78,8 @@ int sis__task_outputs_choose(sis__task_outputs *o, const char *target, const cha
         }
     if (list_labels(o, labels, sizeof labels))
         return sis__fail(SIS_E_ARGUMENT,
-                         "--target: no label \"%.60s\"; expected %s%s or top, or a "
-                         "position (%s) with --target-index",
+                         "--target: no label \"%.60s\"; expected %s%s or top, or a position (%s) "
+                         "with --target-index",
                          target, o->n > 1 ? "one of " : "", labels, positions(o, last));
     return choose_position(o, "--target", target);
 }

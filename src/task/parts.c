@@ -12,10 +12,9 @@
  */
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <sis/record.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -24,11 +23,9 @@
 /* ---- Options --------------------------------------------------------------------------------- */
 
 int sis__task_parts_read(const char *text, sis__task_features *f) {
-    const char *number = strncmp(text, "grid:", 5) == 0          ? text + 5
-                         : strncmp(text, "superpixel:", 11) == 0 ? text + 11
-                                                                 : NULL;
+    const char *number;
     long n;
-    if (!number)
+    if (!sis__text_is(text, "grid", &number) && !sis__text_is(text, "superpixel", &number))
         return SIS_OK;
     if (!sis__text_whole(number, &n) || n < 1 || n > 1000000)
         return sis__fail(SIS_E_OPTION, "--features %.20s: expected a number of parts, found \"%s\"",
@@ -56,7 +53,7 @@ static double value_at(const picture *p, size_t pixel, size_t channel) {
                      pixel % p->at.columns * p->at.column_step + channel * p->at.channel_step];
 }
 
-static int open_picture(const sis_task *t, sis_example *e, picture *p) {
+int sis__task_raster(const sis_task *t, sis_example *e, const char *option, sis_raster *out) {
     int *own = SIS_NEW_RAW(int, e->input.n_values);
     sis_record r = {.drawing.n_values = e->input.n_values,
                     .drawing.values = e->input.values,
@@ -65,14 +62,22 @@ static int open_picture(const sis_task *t, sis_example *e, picture *p) {
         return SIS_E_NOMEM;
     r.collection.n_features = sis__task_own_features(t, e->row, own);
     r.drawing.shape = sis__task_shape(t, e->row, e->own->dims, &r.drawing.rank);
-    *p = (picture){.values = e->input.values};
-    int is = sis_record_raster(&r, &p->at) && pixels_of(p) * p->at.channels == e->input.n_values;
+    int is =
+        sis_record_raster(&r, out) && out->rows * out->columns * out->channels == e->input.n_values;
     free(own);
-    if (!is)
-        return sis__fail(SIS_E_ARGUMENT, "--features %s: example %s is not an image",
-                         t->opt.question.features, e->id ? e->id : "0");
-    p->part = SIS_NEW(int, pixels_of(p));
-    return p->part ? SIS_OK : SIS_E_NOMEM;
+    return is ? SIS_OK
+              : sis__fail(SIS_E_ARGUMENT, "%s: example %s is not an image", option,
+                          e->id ? e->id : "0");
+}
+
+static int open_picture(const sis_task *t, sis_example *e, picture *p) {
+    char option[64];
+    snprintf(option, sizeof option, "--features %.40s", t->opt.question.features);
+    *p = (picture){.values = e->input.values};
+    int error = sis__task_raster(t, e, option, &p->at);
+    if (!error && !(p->part = SIS_NEW(int, pixels_of(p))))
+        error = SIS_E_NOMEM;
+    return error;
 }
 
 /* Expand a map of pixels to a map of values. */

@@ -10,7 +10,6 @@
  * Piece 0 is unused, because 0 is padding in models that take words.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <sis/handle.h>
@@ -80,26 +79,25 @@ int sis__task_pieces_begin(sis_task *t) {
 /* Replace masked words by this one. */
 static int stand_in(sis_task *t, const char *word, double *id) {
     sis__task_pieces *p = &t->encoding.pieces;
-    size_t last = p->first[sis_data_count(t->source.data)], length = strlen(word);
-    p->stand_in = SIS_NEW(char, length + 2);
+    size_t last = p->first[sis_data_count(t->source.data)];
+    p->stand_in = sis__buf_text("%s ", word);
     if (!p->stand_in)
         return SIS_E_NOMEM;
-    memcpy(p->stand_in, word, length);
-    p->stand_in[length] = ' ';
-    p->items[last] = (sis_piece){p->stand_in, length + 1};
+    p->items[last] = (sis_piece){p->stand_in, strlen(p->stand_in)};
     *id = (double)last;
     return SIS_OK;
 }
 
 int sis__task_mask_pieces(sis_task *t, const char *text) {
+    const char *word;
     double id = NAN;
     int error = SIS_OK;
-    if (strncmp(text, "token:", 6) == 0)
-        error = stand_in(t, text + 6, &id);
+    if (sis__text_is(text, "token", &word) && text[5])
+        error = stand_in(t, word, &id);
     else if (*text && strcmp(text, "remove") != 0)
-        error = sis__fail(SIS_E_ARGUMENT,
-                          "--mask: for a model that takes texts, expected remove or "
-                          "token:WORD, found \"%s\"",
-                          text);
+        error = sis__fail(
+            SIS_E_ARGUMENT,
+            "--mask: for a model that takes texts, expected remove or token:WORD, found \"%s\"",
+            text);
     return error == SIS_OK ? sis__task_mask_fill(t, id) : error;
 }

@@ -12,8 +12,6 @@
  * out. The answer is the field "answer", else --answer, else the model's own answer. The field
  * "human" may list the numbers of the parts that a person marked.
  */
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,12 +70,10 @@ static int fill_in(const char *from, const char *to, const json_t *example, char
             sis__buf_char(&b, *from++);
             continue;
         }
-        char *name = SIS_NEW(char, field);
-        if (!name)
-            return SIS_E_NOMEM;
-        memcpy(name, from + 1, field - 2);
-        const json_t *value = json_object_get(example, name);
-        int error = value
+        char *name = sis__strndup(from + 1, field - 2);
+        const json_t *value = name ? json_object_get(example, name) : NULL;
+        int error = !name ? SIS_E_NOMEM
+                    : value
                         ? SIS_OK
                         : sis__fail(SIS_E_FORMAT, "--prompt: the example has no field {%s}", name);
         free(name);
@@ -190,11 +186,10 @@ static int take_human(const json_t *list, sis__task_prompt *p) {
     json_array_foreach(list, i, entry) {
         json_int_t part = json_is_integer(entry) ? json_integer_value(entry) : -1;
         if (part < 0 || (size_t)part >= p->n || (i > 0 && part <= p->human[i - 1]))
-            return sis__fail(
-                SIS_E_FORMAT,
-                "field \"human\": expected ascending numbers, each at least 0 and below %zu, the "
-                "number of parts",
-                p->n);
+            return sis__fail(SIS_E_FORMAT,
+                             "field \"human\": expected ascending numbers, each at least 0 and "
+                             "below %zu, the number of parts",
+                             p->n);
         p->human[p->n_human++] = (int)part;
     }
     return SIS_OK;
@@ -275,7 +270,7 @@ static int read_lines(const reader *r, const char *path, const char *bytes,
             error = sis__reserve(&out->items, &out->room, out->n + 1, sizeof *out->items);
         if (error == SIS_OK) {
             sis__task_prompt *p = &out->items[out->n++];
-            *p = (sis__task_prompt){.line = strndup(at, n)};
+            *p = (sis__task_prompt){.line = sis__strndup(at, n)};
             error = p->line ? take_example(r, example, p) : SIS_E_NOMEM;
         }
         json_decref(example);
@@ -320,8 +315,8 @@ static int find_unit(const sis_task *t, reader *r) {
 static int check_options(const sis_task *t) {
     const char *mask = t->opt.question.mask;
     if (!t->opt.model.open.explain)
-        return sis__fail(SIS_E_OPTION, "--explain FIELD is missing: the field that is split into "
-                                       "features");
+        return sis__fail(SIS_E_OPTION,
+                         "--explain FIELD is missing: the field that is split into features");
     if (mask && strcmp(mask, "remove") != 0)
         return sis__fail(SIS_E_OPTION, "--mask: expected remove for a prompt, found \"%s\"", mask);
     return SIS_OK;
@@ -384,8 +379,8 @@ int sis__task_prompts_begin(sis_task *t) {
 }
 
 double sis__task_prompt_threshold(const sis_task *t) {
-    const char *score = t->opt.model.open.score;
-    return score && strncmp(score, "label:", 6) == 0 ? 0.5 : 0;
+    const char *labels;
+    return sis__text_is(t->opt.model.open.score, "label", &labels) ? 0.5 : 0;
 }
 
 void sis__task_prompts_release(sis__task_prompts *p) {
@@ -417,10 +412,10 @@ int sis__task_prompt_take_answer(const sis_task *t, size_t row, const sis_record
     all->told[row].own = r->prompted->own;
     return strcmp(p->answer, said) == 0
                ? SIS_OK
-               : sis__fail(SIS_E_ARGUMENT,
-                           "record \"%s\" is about the answer \"%.60s\", the one given is "
-                           "\"%.60s\"",
-                           r->id, said, p->answer);
+               : sis__fail(
+                     SIS_E_ARGUMENT,
+                     "record \"%s\" is about the answer \"%.60s\", the one given is \"%.60s\"",
+                     r->id, said, p->answer);
 }
 
 /* ---- Fields --------------------------------------------------------------------------------- */
@@ -433,7 +428,7 @@ static int add_field(const char *name, size_t length, char ***fields, size_t *n)
     if (!more)
         return SIS_E_NOMEM;
     *fields = more;
-    if (!(more[*n] = strndup(name, length)))
+    if (!(more[*n] = sis__strndup(name, length)))
         return SIS_E_NOMEM;
     ++*n;
     return SIS_OK;

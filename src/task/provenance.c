@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include <sis/handle.h>
 #include <sis/example.h>
+#include <sis/handle.h>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -75,7 +75,8 @@ static void name_machine(char text[MACHINE]) {
 static int format(const sis_task_opt *o, size_t examples, const char *engine,
                   const char *const *command, size_t n_command, char **provenance) {
     digest model, input, mask, features, domain;
-    int has_file = o->question.domain && strncmp(o->question.domain, "data:", 5) == 0;
+    const char *file;
+    int has_file = sis__text_is(o->question.domain, "data", &file);
     char machine[MACHINE];
     const char *from = o->examples.input, *known = digest_of(from, input);
     name_machine(machine);

@@ -54,8 +54,7 @@ static int same_extent(const earlier *e, const sis_record *r) {
     if (trace != (c->subsets[0].trace.n > 0))
         return sis__fail(
             SIS_E_ARGUMENT,
-            "--resume: record \"%.100s\" of %s has %s trace; %s --trace, or name another "
-            "--output",
+            "--resume: record \"%.100s\" of %s has %s trace; %s --trace, or name another --output",
             r->id, e->path, trace ? "no" : "a", trace ? "leave out" : "give");
     return SIS_OK;
 }
@@ -64,14 +63,13 @@ static int same_extent(const earlier *e, const sis_record *r) {
 static int same_question(const earlier *e, const sis_record *r, sis_example *x) {
     if (sis_task_is_answer(e->task, x, r))
         return same_extent(e, r);
-    return sis__fail(
-        SIS_E_ARGUMENT,
-        "--resume: record \"%.100s\" of %s was made with other options or another input (model %s, "
-        "--method %s --threshold %g%s, output %zu, %zu features); give the same ones, or name "
-        "another "
-        "--output",
-        r->id, e->path, r->model, r->question.method, r->question.threshold,
-        r->question.below ? " --below" : "", r->question.target, r->collection.n_features);
+    return sis__fail(SIS_E_ARGUMENT,
+                     "--resume: record \"%.100s\" of %s was made with other options or another "
+                     "input (model %s, --method %s --threshold %g%s, output %zu, %zu features); "
+                     "give the same ones, or name another --output",
+                     r->id, e->path, r->model, r->question.method, r->question.threshold,
+                     r->question.below ? " --below" : "", r->question.target,
+                     r->collection.n_features);
 }
 
 /* ---- Recomputing a record -------------------------------------------------------------------- */
@@ -111,13 +109,11 @@ static int make_again(const earlier *e) {
     int error = sis_task_explain(e->task, e->sample_at, &found);
     if (error != SIS_OK || same_answer(&e->sample, &found))
         return error;
-    return sis__fail(
-        SIS_E_ARGUMENT,
-        "--resume: record \"%.100s\" of %s comes out differently now; give the same --seed, "
-        "--samples, "
-        "--steps, --step, --baseline, --remove, --lengths and --orders as before, or name another "
-        "--output",
-        e->sample.id, e->path);
+    return sis__fail(SIS_E_ARGUMENT,
+                     "--resume: record \"%.100s\" of %s comes out differently now; give the same "
+                     "--seed, --samples, --steps, --step, --baseline, --remove, --lengths and "
+                     "--orders as before, or name another --output",
+                     e->sample.id, e->path);
 }
 
 /* ---- Checks of the provenance ---------------------------------------------------------------- */
@@ -147,8 +143,7 @@ static int same_options(const earlier *e, const sis_provenance *was, const sis_p
         const char *before = word_of(was, options[i]);
         if (strcmp(before, word_of(is, options[i])) != 0)
             return sis__fail(SIS_E_ARGUMENT,
-                             "--resume: %s was started with%s %s; %s, or name another "
-                             "--output",
+                             "--resume: %s was started with%s %s; %s, or name another --output",
                              e->path, before[0] ? "" : "out", before[0] ? before : options[i],
                              before[0] ? "give the same" : "leave it out");
     }
@@ -165,13 +160,13 @@ static int same_origin(const earlier *e, const sis_provenance *was, const sis_pr
                                                                                     : NULL;
     if (changed)
         return sis__fail(SIS_E_ARGUMENT,
-                         "--resume: the file of %s has changed since %s was started; "
-                         "restore it, or name another --output",
+                         "--resume: the file of %s has changed since %s was started; restore it, "
+                         "or name another --output",
                          changed, e->path);
     if (was->shard != is->shard || was->shards != is->shards)
         return sis__fail(SIS_E_ARGUMENT,
-                         "--resume: %s was started with --shard %zu/%zu; give the "
-                         "same, or name another --output",
+                         "--resume: %s was started with --shard %zu/%zu; give the same, or name "
+                         "another --output",
                          e->path, was->shard, was->shards);
     return same_options(e, was, is);
 }
@@ -198,17 +193,15 @@ static int find_example(earlier *e, const sis_record *r, size_t *at) {
     if (error != SIS_OK)
         return error;
     if (*at == SIZE_MAX)
-        return sis__fail(
-            SIS_E_ARGUMENT,
-            "--resume: %s contains record \"%.100s\", which is not asked for; give the "
-            "same --input, --id and --rows, or name another --output",
-            e->path, r->id);
+        return sis__fail(SIS_E_ARGUMENT,
+                         "--resume: %s contains record \"%.100s\", which is not asked for; give "
+                         "the same --input, --id and --rows, or name another --output",
+                         e->path, r->id);
     if (e->done[*at])
-        return sis__fail(
-            SIS_E_ARGUMENT,
-            "--resume: %s contains record \"%.100s\" twice; remove one of them, or name "
-            "another --output",
-            e->path, r->id);
+        return sis__fail(SIS_E_ARGUMENT,
+                         "--resume: %s contains record \"%.100s\" twice; remove one of them, or "
+                         "name another --output",
+                         e->path, r->id);
     return SIS_OK;
 }
 

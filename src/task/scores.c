@@ -2,9 +2,7 @@
  *
  * Scores of examples without masking, and thresholds given as percentiles of them.
  */
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <sis/example.h>
 #include <sis/explain.h>
@@ -125,12 +123,10 @@ int sis__task_threshold_find(const sis_task *t, const char *text, double *out) {
                          text);
     if (is_percentile && (v < 0 || v > 100))
         return sis__fail(SIS_E_OPTION,
-                         "--threshold: expected a percentile from p0 to p100, found "
-                         "\"%s\"",
-                         text);
+                         "--threshold: expected a percentile from p0 to p100, found \"%s\"", text);
     if (is_percentile && !t->source.data)
-        return sis__fail(SIS_E_OPTION, "--threshold: a percentile needs examples, but the task has "
-                                       "none");
+        return sis__fail(SIS_E_OPTION,
+                         "--threshold: a percentile needs examples, but the task has none");
     if (is_percentile)
         return score_percentile(t, v, out);
     *out = v;

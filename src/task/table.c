@@ -8,7 +8,6 @@
  * words (sis_model_take_rows).
  */
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +17,7 @@
 #include "base/ascii.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "task/task.h"
 
@@ -44,8 +44,8 @@ static int find_missing(const sis_task_opt *o, sis__task_encoding *e, int known)
             e->drop = ways[k].value == SIS_MISSING_ALL;
             if (o->examples.data && (e->read.missing >= SIS_MISSING_MEAN))
                 return sis__fail(SIS_E_OPTION,
-                                 "--missing %s needs a file; fill in missing values of a data "
-                                 "set in memory yourself",
+                                 "--missing %s needs a file; fill in missing values of a data set "
+                                 "in memory yourself",
                                  o->examples.missing);
             return SIS_OK;
         }
@@ -114,12 +114,9 @@ int sis__task_table_open(sis_task *t) {
 
 /* The file that a mask is made from; NULL: none. */
 static const char *file_of_mask(const char *mask) {
-    const char *file = NULL;
-    if (mask && strncmp(mask, "mean:", 5) == 0)
-        file = mask + 5;
-    else if (sis__task_deck_name(mask) && mask[sis__task_deck_name(mask)])
-        file = mask + sis__task_deck_name(mask) + 1;
-    return file && strcmp(file, "-") != 0 ? file : NULL;
+    const char *file;
+    int from_data = sis__text_is(mask, "mean", &file) || sis__mask_is_drawn(mask, &file);
+    return from_data && *file && strcmp(file, "-") != 0 ? file : NULL;
 }
 
 /* Missing words are another category. */
@@ -145,14 +142,8 @@ static int name_categories(sis__task_encoding *e, const sis_columns *c) {
             const char *column = c->items[k].name;
             const char *category =
                 j < c->items[k].n_categories ? c->items[k].categories[j] : ""; /* missing */
-            size_t a = strlen(column), b = strlen(category);
-            char *name = SIS_NEW(char, a + b + 2);
-            if (!name)
+            if (!(e->seed[used++] = sis__buf_text("%s=%s", column, category)))
                 return SIS_E_NOMEM;
-            memcpy(name, column, a);
-            name[a] = '=';
-            memcpy(name + a + 1, category, b);
-            e->seed[used++] = name;
             e->n_seed = used;
         }
     return SIS_OK;
@@ -162,8 +153,9 @@ int sis__task_seed_open(sis_task *t) {
     sis__task_encoding *e = &t->encoding;
     const char *file = file_of_mask(t->opt.question.mask);
     int wanted = e->read.categorical || e->read.categories || e->read.types;
-    if (!file || !wanted || e->read.names || t->opt.question.plain)
-        return SIS_OK;
+    if (!file || !wanted || e->read.names || t->opt.question.plain ||
+        (t->opt.examples.input && sis__file_same(file, t->opt.examples.input)))
+        return SIS_OK; /* the input itself has all categories */
     sis_columns columns;
     sis_data_opt opt = e->read;
     opt.label = opt.id = opt.kept = NULL; /* these columns are optional */
@@ -222,9 +214,8 @@ int sis__task_drop(sis_task *t) {
     free(s->rows);
     s->rows = rows;
     if (error == SIS_OK && n == 0)
-        error =
-            sis__fail(SIS_E_ARGUMENT, "--missing drop: every example has a missing value, so none "
-                                      "is left");
+        error = sis__fail(SIS_E_ARGUMENT,
+                          "--missing drop: every example has a missing value, so none is left");
     s->dropped = s->n - n;
     s->n = error == SIS_OK ? n : s->n;
     return error;
@@ -312,8 +303,7 @@ static int check_form(const sis__task_rows *r, const sis_data *data) {
     return error != SIS_OK ? error
            : same          ? SIS_OK
                            : sis__fail(SIS_E_ARGUMENT,
-                                       "--input: its columns and categories differ from those of "
-                                                "the task");
+                                       "--input: its columns and categories differ from those of the task");
 }
 
 void sis__task_rows_release(sis__task_rows *r) {
@@ -373,8 +363,8 @@ int sis__task_rows_check_mask(const sis_task *t) {
     for (size_t s = 0; !t->mask.constant && !column && s < t->mask.n_samples; s++)
         column = mixed_column(f, t->mask.rows + s * t->mask.width);
     return column ? sis__fail(SIS_E_OPTION,
-                              "--mask: its value for column \"%.80s\" is not a category; "
-                              "use mean:FILE (the most frequent), hotdeck:FILE or rows:FILE",
+                              "--mask: its value for column \"%.80s\" is not a category; use "
+                              "mean:FILE (the most frequent), hotdeck:FILE or rows:FILE",
                               column)
                   : SIS_OK;
 }

@@ -42,6 +42,14 @@ int sis__text_ends_in(const char *text, const char *end) {
     return n > m && strcmp(text + n - m, end) == 0;
 }
 
+int sis__text_is(const char *text, const char *name, const char **rest) {
+    size_t n = strlen(name);
+    if (!text || strncmp(text, name, n) != 0 || (text[n] && text[n] != ':'))
+        return 0;
+    *rest = text[n] ? text + n + 1 : "";
+    return 1;
+}
+
 /* ---- Options ------------------------------------------------------------------------------- */
 
 #define SIZED(type, ...)                                                                           \
@@ -102,12 +110,13 @@ int sis__task_opt_take(const sis_task_opt *given, sis_task_opt *out) {
     return sis__sized_copy(&opt_type, out, given);
 }
 
-enum { TEXTS = 32 };
+enum { TEXTS = 33 };
 
 static void list_texts(sis_task_opt *o, const char **texts[TEXTS]) {
     const char **all[TEXTS] = {&o->model.spec,
                                &o->examples.input,
                                &o->examples.read.label,
+                               &o->examples.read.kept,
                                &o->examples.read.id,
                                &o->examples.read.text,
                                &o->examples.rows,
@@ -275,8 +284,8 @@ static int check_ids(const sis__task_source *s) {
         int error = find_example(s, id) == s->by_id[k].at
                         ? SIS_OK
                         : sis__fail(SIS_E_ARGUMENT,
-                                    "--input: two examples are named \"%s\"; rename one, or "
-                                    "choose one with --rows",
+                                    "--input: two examples are named \"%s\"; rename one, or choose "
+                                    "one with --rows",
                                     id);
         free(id);
         if (error != SIS_OK)
@@ -367,12 +376,11 @@ static int check_examples(const sis_task *t) {
 static int open_named(const sis_task_opt *opt, sis_model *out) {
     sis_model_opt open = opt->model.open;
     sis_net_tensor *with = NULL;
-    int error =
-        opt->model.n_with ? sis__given_read(opt->model.with, opt->model.n_with, &with) : SIS_OK;
-    if (with) { /* only needed to open it */
-        open.with = with;
-        open.n_with = opt->model.n_with;
-    }
+    if (opt->model.n_with == 0)
+        return sis_model_open_sized(opt->model.spec, &open, out);
+    int error = sis__given_read(opt->model.with, opt->model.n_with, &with);
+    open.with = with; /* only needed to open it */
+    open.n_with = opt->model.n_with;
     if (!error)
         error = sis_model_open_sized(opt->model.spec, &open, out);
     sis__given_free(with, opt->model.n_with);
@@ -438,8 +446,8 @@ static int explain_categories(const sis_task *t, size_t n, int error) {
     char said[640];
     snprintf(said, sizeof said, "%s", sis_error_detail());
     return sis__fail(error,
-                     "%s; the model was given a list of %zu values: %s%s "
-                     "(--rows-as values sends rows as they are)",
+                     "%s; the model was given a list of %zu values: %s%s (--rows-as values sends "
+                     "rows as they are)",
                      said, n, list, n > MAX ? ", ..." : "");
 }
 

@@ -39,6 +39,7 @@
 #include <sis/handle.h>
 #include <sis/net.h>
 #include <sis/prove.h>
+#include <sis/record.h>
 #include <sis/task.h>
 #include <sis/text.h>
 
@@ -78,7 +79,7 @@ typedef struct sis__task_prompt {
     char *before, *text, *after, *answer, *id; /* the last two may be NULL */
     sis_piece *parts;                          /* (n) of text */
     size_t n, room;
-    int list; /* parts are entries of a list */
+    int list;   /* parts are entries of a list */
     int *human; /* (n_human) parts that a person marked; NULL: unknown */
     size_t n_human;
 } sis__task_prompt;
@@ -126,8 +127,8 @@ typedef struct sis__task_features {
     int *map;       /* for all examples; NULL: each has its own */
     char **names;   /* (n) shared by all examples, or NULL */
     size_t n;
-    size_t parts;    /* approximate number of parts of an image; 0: no parts */
-    int superpixels; /* superpixels instead of a grid */
+    size_t parts;                   /* approximate number of parts of an image; 0: no parts */
+    int superpixels;                /* superpixels instead of a grid */
     const char *const *value_names; /* names of values if more specific; owned by the data */
 } sis__task_features;
 
@@ -165,7 +166,7 @@ typedef struct sis__task_domain {
     double *low, *high;     /* (width) NULL: any number, or given by the radius */
     unsigned char *missing; /* (width) NULL: never */
     double radius;          /* NaN: none */
-    double min, max;     /* with the radius: bounds of any value */
+    double min, max;        /* with the radius: bounds of any value */
 } sis__task_domain;
 
 /* The guarantee of subsets, and the decision to keep. */
@@ -174,9 +175,9 @@ typedef struct sis__task_guarantee {
     int keep_class;
     int keep_side; /* models with one output: keep the score on its side of the threshold */
     sis__task_domain domain;
-    double *scale, *step; /* (width) of contrasts, NULL: unknown. Owned like the domain:
+    double *scale, *step;             /* (width) of contrasts, NULL: unknown. Owned like the domain:
                              shared_domain */
-    unsigned char *fixed; /* (features) NULL: none */
+    unsigned char *fixed;             /* (features) NULL: none */
     sis_prover *prover;               /* of the task's model; NULL: not needed */
     int shared_prover, shared_domain; /* they belong to another task */
 } sis__task_guarantee;
@@ -208,11 +209,10 @@ typedef struct sis__task_running {
 struct sis_task {
     sis_task_opt opt;
     sis_model model;
-    char name[256]; /* of the model in records */
-    int own_model;  /* closed with the task */
-    int derived;    /* the model is that of the task from which this one is derived */
-    sis_model *
-        others; /* (n_others) further handles for examples of other shapes */
+    char name[256];    /* of the model in records */
+    int own_model;     /* closed with the task */
+    int derived;       /* the model is that of the task from which this one is derived */
+    sis_model *others; /* (n_others) further handles for examples of other shapes */
     size_t n_others;
     sis__task_source source;
     sis__task_encoding encoding;
@@ -263,15 +263,6 @@ void sis__task_encode_release(sis__task_encoding *e);
 int sis__task_width(const sis_task *t, const sis_data *data, size_t row, size_t *width);
 int sis__task_encode(const sis_task *t, const sis_data *data, size_t row, size_t width,
                      double *values, size_t *word_at);
-
-/* The layout of an image's values for the model. */
-typedef struct sis__task_raster {
-    size_t height, width, channels;
-    size_t step, channel_step; /* from a pixel to the next, from a channel to the next */
-} sis__task_raster;
-
-/* 0: the example is not an image. */
-int sis__task_is_image(const sis_task *t, size_t row, sis__task_raster *out);
 
 /* The shape of an example for the model: borrowed, or written to dims. */
 const size_t *sis__task_shape(const sis_task *t, size_t row, size_t dims[3], size_t *rank);
@@ -331,11 +322,14 @@ const char *sis__task_unit(const sis_task *t);
  * Free d->read. Errors name the option. */
 typedef struct sis__task_donors {
     const sis_data *data;
-    sis_data *read; /* the same if it was read here */
+    sis_data *read; /* the same if it was read for this; NULL: it was in memory */
     size_t width;
 } sis__task_donors;
 int sis__task_donors_open(const sis_task *t, const char *option, const char *path, size_t wanted,
                           sis__task_donors *d);
+
+/* 1 if the file is the input and all of it is in memory, so that it need not be read again. */
+int sis__task_is_input(const sis_task *t, const char *path);
 
 /* The examples of a hot deck, if more than one mask is drawn. */
 typedef struct sis__task_deck {
@@ -346,14 +340,16 @@ typedef struct sis__task_deck {
 } sis__task_deck;
 void sis__task_deck_free(sis__task_deck *d);
 
-/* The length of the name in hotdeck:FILE or rows:FILE, or without a file if there is a background;
- * 0: the mask does not draw from data. */
-size_t sis__task_deck_name(const char *mask);
+/* 1 if masks are drawn from data: hotdeck or rows. */
+int sis__mask_is_drawn(const char *mask, const char **file);
 
 /* Parts of images: parse "grid:N" and "superpixel:N"; the part of each value (n_values) of an
  * example, or its pixel. */
 int sis__task_parts_read(const char *text, sis__task_features *f);
 int sis__task_parts_load(const sis_task *t, sis_example *e, int pixels, int *map);
+
+/* The layout of an image's values for the model; `option` is named in the error for other examples. */
+int sis__task_raster(const sis_task *t, sis_example *e, const char *option, sis_raster *out);
 
 /* Refine subsets of parts (whole: n_values) to pixels, for an example loaded by pixels. On failure
  * nothing needs to be released. */
@@ -484,5 +480,8 @@ int sis__task_opt_take(const sis_task_opt *given, sis_task_opt *out);
 int sis__text_whole(const char *text, long *value);
 int sis__text_number(const char *text, double *value);
 int sis__text_ends_in(const char *text, const char *end);
+
+/* 1 if an option is NAME or NAME:REST; *rest is "" without a colon. */
+int sis__text_is(const char *text, const char *name, const char **rest);
 
 #endif

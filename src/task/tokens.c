@@ -7,7 +7,6 @@
  */
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -298,7 +297,7 @@ int sis__task_words(const sis_task *t, sis_example *e) {
 
 /* ---- Masks --------------------------------------------------------------------------------- */
 
-/* Set the embedding of masked tokens. */
+/* Set the embedding of masked tokens; NULL: the mean over the vocabulary. */
 static int fill_embedding(sis_task *t, const double *embedding, size_t n) {
     int error = sis__task_own_model(t);
     if (error == SIS_OK)
@@ -317,27 +316,6 @@ static int constant_embedding(sis_task *t, double value) {
         embedding[k] = value;
     error = embedding ? fill_embedding(t, embedding, dim) : SIS_E_NOMEM;
     free(embedding);
-    return error;
-}
-
-static int mean_embedding(sis_task *t) {
-    const float *matrix;
-    size_t n, dim;
-    int error = sis_net_embedding(t->encoding.net, &matrix, &n, &dim);
-    if (error != SIS_OK)
-        return error;
-    double *row = SIS_NEW_RAW(double, dim);
-    sis_mean *means = SIS_NEW(sis_mean, dim);
-    for (size_t i = 0; means && row && i < n; i++) {
-        for (size_t k = 0; k < dim; k++)
-            row[k] = matrix[i * dim + k];
-        sis_mean_add(means, row, dim);
-    }
-    for (size_t k = 0; means && row && k < dim; k++)
-        row[k] = sis_mean_get(&means[k]);
-    error = means && row ? fill_embedding(t, row, dim) : SIS_E_NOMEM;
-    free(means);
-    free(row);
     return error;
 }
 
@@ -365,29 +343,29 @@ static int fill_token(sis_task *t, const char *text) {
 }
 
 int sis__task_mask_token(sis_task *t, const char *text) {
+    const char *rest;
     double v;
     if (!*text)
         return sis__task_mask_fill(t, SIS_TOKEN_MASK); /* the model's default */
     if (strcmp(text, "embedding-mean") == 0)
-        return mean_embedding(t);
+        return fill_embedding(t, NULL, 0);
     if (strcmp(text, "zero") == 0)
         return constant_embedding(t, 0);
-    if (strncmp(text, "value:", 6) == 0 && sis__text_number(text + 6, &v))
+    if (sis__text_is(text, "value", &rest) && sis__text_number(rest, &v))
         return constant_embedding(t, v);
     if (strcmp(text, "pad") == 0)
         return sis__task_mask_fill(t, t->encoding.padding);
     if (strcmp(text, "remove") == 0)
         return sis__task_mask_fill(t, NAN);
-    if (strncmp(text, "token:", 6) == 0)
-        return fill_token(t, text + 6);
+    if (sis__text_is(text, "token", &rest) && *rest)
+        return fill_token(t, rest);
+    if (sis__mask_is_drawn(text, &rest) && (*rest || t->opt.question.background))
+        return SIS_OK;
     if (sis__text_ends_in(text, ".npy"))
         return file_embedding(t, text);
-    size_t name = sis__task_deck_name(text);
-    if (name && (text[name] || t->opt.question.background))
-        return SIS_OK;
-    return sis__fail(SIS_E_ARGUMENT,
-                     "--mask: for token ids, expected embedding-mean, zero, "
-                     "value:V, pad, token:WORD, remove, FILE.npy (one embedding), "
-                     "hotdeck:FILE or rows:FILE, found \"%s\"",
-                     text);
+    return sis__fail(
+        SIS_E_ARGUMENT,
+        "--mask: for token ids, expected embedding-mean, zero, value:V, pad, token:WORD, remove, "
+        "FILE.npy (one embedding), hotdeck:FILE or rows:FILE, found \"%s\"",
+        text);
 }

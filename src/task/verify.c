@@ -27,26 +27,23 @@ int sis_task_match(const sis_task *t, const sis_example *e, const sis_record *r)
     size_t n = t->model.n_outputs;
     if (r->question.target >= n)
         return sis__fail(SIS_E_ARGUMENT,
-                         "record \"%s\" is about output %zu, but the model has %zu; "
-                         "give the --model it was made with (%s)",
+                         "record \"%s\" is about output %zu, but the model has %zu; give the "
+                         "--model it was made with (%s)",
                          r->id, r->question.target, n, r->model);
     if (r->question.n_outputs && r->question.n_outputs != n)
         return sis__fail(SIS_E_ARGUMENT,
-                         "record \"%s\" is about a model with %zu output%s, this one "
-                         "has %zu; give the --model it was made with (%s)",
+                         "record \"%s\" is about a model with %zu output%s, this one has %zu; give "
+                         "the --model it was made with (%s)",
                          r->id, r->question.n_outputs, r->question.n_outputs > 1 ? "s" : "", n,
                          r->model);
     if (r->drawing.values && (r->drawing.n_values != in->n_values ||
                               !same_numbers(r->drawing.values, in->values, r->drawing.n_values)))
         return sis__fail(SIS_E_ARGUMENT,
-                         "record \"%s\" was made with another input; give the same "
-                         "--input",
-                         r->id);
+                         "record \"%s\" was made with another input; give the same --input", r->id);
     if (r->drawing.mask &&
         (in->n_samples != 1 || !same_numbers(r->drawing.mask, in->mask, r->drawing.n_values)))
         return sis__fail(SIS_E_ARGUMENT,
-                         "record \"%s\" was made with a mask other than %s; give the "
-                         "same --mask",
+                         "record \"%s\" was made with a mask other than %s; give the same --mask",
                          r->id,
                          t->opt.question.mask ? "the one given" : "the model's own, or none");
     return SIS_OK;
@@ -140,8 +137,8 @@ static int add_record(const sis_task *t, const sis_record *r, block *b) {
     size_t at = sis_task_find(t, r->id);
     if (at == SIZE_MAX)
         return sis__fail(SIS_E_ARGUMENT,
-                         "record \"%s\" is not among the selected examples; give the "
-                         "--input, --id and --rows it was made with",
+                         "record \"%s\" is not among the selected examples; give the --input, --id "
+                         "and --rows it was made with",
                          r->id);
     int error = sis__task_load(t, at, NULL, r->question.target, e);
     if (error != SIS_OK)
@@ -224,8 +221,7 @@ static int audit_block(sis_task *t, const sis_record *records, const block *b, c
         return sis__task_prove_audit(t, b->inputs, records, b->n, out);
     if (t->opt.audit.counterexamples)
         return sis__fail(SIS_E_OPTION,
-                         "--counterexamples: record \"%s\" was not made with "
-                         "--guarantee all",
+                         "--counterexamples: record \"%s\" was not made with --guarantee all",
                          records->id);
     int error = t->mask.ready ? SIS_OK : sis__task_mask_begin(t);
     if (error)

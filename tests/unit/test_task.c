@@ -17,6 +17,8 @@
 #include <sis/handle.h>
 #include <sis/task.h>
 
+#include "task/task.h"
+
 #define MODEL(name) SIS_SOURCE_DIR "/models/" name
 
 /* ---- A model and its examples ---------------------------------------------------------------- */
@@ -991,7 +993,7 @@ static void columns_must_be_those_of_the_model(void **state) {
 static void options_are_copied(void **state) {
     (void)state;
     sis_data *data = in_memory();
-    char mask[] = "zero", threshold[] = "4", name[] = "sums";
+    char mask[] = "zero", threshold[] = "4", name[] = "sums", kept[] = "city";
     sis_task_opt o = options(&summing);
     sis_task *t;
     sis_record r;
@@ -999,7 +1001,10 @@ static void options_are_copied(void **state) {
     o.question.mask = mask;
     o.question.threshold = threshold;
     o.model.spec = name;
+    o.examples.read.kept = kept; /* read again for masks and domains of records */
     assert_int_equal(sis_task_open(&o, &t), 0);
+    memset(kept, 'x', 4);
+    assert_string_equal(t->opt.examples.read.kept, "city");
     memset(mask, 'x', 4);
     memset(name, 'x', 4);
     threshold[0] = '9';
