@@ -96,7 +96,7 @@ class Study:
 
     def network(self, net, seed, epochs, *options, digits=None):
         """Train a network once; its path."""
-        words = [net, "s%d" % seed, "e%d" % epochs] + [w.strip("-") for w in options] + ["n%d" % digits] * bool(digits)
+        words = [net, "s%d" % seed, "e%d" % epochs] + [w.strip("-") for w in options] + (["n%d" % digits] if digits else [])
         path = os.path.join(self.o.out, "-".join(words) + ".onnx")
         if not os.path.exists(path):
             self.run("train", net, "--input", self.train, "--rows", "0:%d" % (digits or self.o.train), "--test", self.test, "--seed", seed, "--epochs",
