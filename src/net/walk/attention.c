@@ -286,9 +286,7 @@ static int set_axis(attention *a, size_t cut) {
     sis__axis_around(t, (size_t)*axis, &around);
     for (size_t k = 0; k < a->tokens.n; k++) {
         int f = tag[k * around.inner];
-        if (a->tokens.feature[k] == SEVERAL)
-            a->tokens.feature[k] = f;
-        if (a->tokens.feature[k] == NEVER)
+        if (a->tokens.feature[k] < 0) /* not known yet, or only from cuts that never change */
             a->tokens.feature[k] = f;
         if (f != NEVER && f != a->tokens.feature[k])
             return 0;
@@ -328,7 +326,7 @@ static int place_values(attention *a) {
 
 /* ---- States ---------------------------------------------------------------------------------- */
 
-/* A head for this number of tokens. */
+/* The head for this number of tokens. */
 static int make_head(attention *a, size_t tokens, sis__head **head) {
     size_t at = a->tokens.n ? tokens : 0;
     int error = SIS_OK;
@@ -343,11 +341,6 @@ static int make_head(attention *a, size_t tokens, sis__head **head) {
     if (!error)
         *head = a->heads[at];
     return error;
-}
-
-/* The head of the current state. */
-static int get_head(attention *a, size_t tokens) {
-    return make_head(a, tokens, &a->instance.head);
 }
 
 /* Number of features that attention still sees: without those of no token and those whose value
@@ -450,7 +443,7 @@ static void drop_heads(attention *a) {
 
 static int enter_state(attention *a) {
     a->tokens.stay = let_go(a, a->tokens.gone);
-    int error = get_head(a, a->tokens.stay);
+    int error = make_head(a, a->tokens.stay, &a->instance.head);
     if (!error)
         drop_heads(a);
     a->now.version++;
@@ -561,7 +554,7 @@ static int margin_without(attention *a, const unsigned char *gone, double *margi
     for (size_t k = 0; k < a->tokens.n; k++)
         stay += !gone[k];
     memcpy(a->tokens.gone, gone, a->tokens.n);
-    int error = get_head(a, stay);
+    int error = make_head(a, stay, &a->instance.head);
     a->now.version++;
     lay_out(a);
     return !error ? sis__head_margins_rows(a->instance.head, a->now.base, 1, margin) : error;
@@ -709,7 +702,7 @@ static int find_tokens_that_go(attention *a, int apart) {
     a->tokens.going = SIS_ARENA(memory, unsigned char, a->tokens.n);
     int error = sis__arena_error(memory);
     if (!error)
-        error = get_head(a, a->tokens.n);
+        error = make_head(a, a->tokens.n, &a->instance.head);
     if (!error && a->tokens.n > 2 && a->s->in.n > 2 && apart)
         error = try_tokens(a);
     a->tokens.shorter = !error && a->tokens.n > 2 && sis__head_leaves_out(a->instance.head);

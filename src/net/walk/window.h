@@ -389,6 +389,9 @@ double sis__box_total(const sis__prefix *f, const sis__map *m);
 sis__box sis__layer_reach(const sis__layer *l, const sis__map *out, const sis__box *b);
 sis__box sis__layer_field(const sis__layer *l, const sis__map *in, const sis__box *b);
 
+/* The same of a sliding window and a box that is not empty, with the padding around the input. */
+sis__box sis__layer_sees(const sis__layer *l, const sis__box *b);
+
 /* Compute box r of the base of a layer's output. */
 void sis__layer_base(sis__prefix *f, size_t layer, const sis__box *r);
 

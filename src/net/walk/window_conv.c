@@ -205,24 +205,14 @@ static double flush_columns(sis__queue *q, const sis__layer *l) {
                                  .c = q->to + row * SIS__QUEUE};
         sis__kernels_best()->columns_placed(&p);
         work += 2 * (double)p.m * (double)p.n * (double)p.k;
-        q->count[row] = 0;
     }
-    q->used = q->outputs = 0;
-    q->layer = NULL;
     return work;
 }
 
-static void flush(sis__prefix *f) {
-    const sis__kernels *kn = sis__kernels_best();
-    sis__queue *q = &f->scratch.queue;
-    const sis__layer *l = q->layer;
-    if (!l)
-        return;
+/* The filters of each group together. Returns the operations. */
+static double flush_groups(sis__queue *q, const sis__layer *l) {
     const sis__window *w = &l->w;
-    if (depthwise(w)) {
-        f->work += flush_columns(q, l);
-        return;
-    }
+    double work = 0;
     size_t per = w->filters / w->groups, rows = sis__conv_rows(l);
     for (size_t row = 0; row < rows; row++) {
         sis__placed_product p = {.m = q->count[row],
@@ -234,15 +224,24 @@ static void flush(sis__prefix *f) {
         for (size_t g = 0; g < w->groups; g++) {
             p.b = l->conv.packed + (g * rows + row) * l->conv.row_size;
             p.start = (row == 0 && l->conv.bias ? l->conv.bias : l->conv.zeros) + g * per;
-            kn->gemm_placed(&p);
-            f->work += 2 * (double)p.m * (double)p.n * (double)p.k;
+            sis__kernels_best()->gemm_placed(&p);
+            work += 2 * (double)p.m * (double)p.n * (double)p.k;
             for (size_t i = row * SIS__QUEUE; i < row * SIS__QUEUE + p.m && w->groups > 1; i++) {
                 q->from[i] += w->channels / w->groups;
                 q->to[i] += per;
             }
         }
-        q->count[row] = 0;
     }
+    return work;
+}
+
+static void flush(sis__prefix *f) {
+    sis__queue *q = &f->scratch.queue;
+    const sis__layer *l = q->layer;
+    if (!l)
+        return;
+    f->work += depthwise(&l->w) ? flush_columns(q, l) : flush_groups(q, l);
+    memset(q->count, 0, sis__conv_rows(l) * sizeof *q->count);
     q->used = q->outputs = 0;
     q->layer = NULL;
 }
@@ -316,13 +315,7 @@ static void run_block(sis__prefix *f, const sis__layer *l, const sis__part *in,
     const sis__row_sums sums = l->conv.sums ? all_sums(l, l->conv.sums, &f->maps[l->out].whole)
                                             : all_sums(l, f->scratch.products, b);
     size_t n = (size_t)(b->hi[2] - b->lo[2]) * l->w.filters, rows = sis__conv_rows(l);
-    sis__box lines = *b;
-    for (size_t d = 0; d < 2; d++) {
-        int stride = (int)l->w.stride[d], pad = (int)l->w.pad[d];
-        lines.lo[d] = b->lo[d] * stride - pad;
-        lines.hi[d] =
-            (b->hi[d] - 1) * stride - pad + (int)((l->w.kernel[d] - 1) * l->w.dilation[d]) + 1;
-    }
+    sis__box lines = sis__layer_sees(l, b);
     queue_lines(f, l, in, &lines, b, &sums);
     flush(f);
     SIS__EACH_ROW(b, z, y) {

@@ -47,9 +47,7 @@ sis__box sis__layer_reach(const sis__layer *l, const sis__map *out, const sis__b
     return sis__box_empty(b) ? *b : sis__box_meet(&r, &out->whole);
 }
 
-sis__box sis__layer_field(const sis__layer *l, const sis__map *in, const sis__box *b) {
-    if (!slides(l))
-        return *b;
+sis__box sis__layer_sees(const sis__layer *l, const sis__box *b) {
     sis__box r;
     for (size_t d = 0; d < 3; d++) {
         int stride = (int)l->w.stride[d], pad = (int)l->w.pad[d];
@@ -57,7 +55,14 @@ sis__box sis__layer_field(const sis__layer *l, const sis__map *in, const sis__bo
         r.lo[d] = b->lo[d] * stride - pad;
         r.hi[d] = (b->hi[d] - 1) * stride - pad + span + 1;
     }
-    return sis__box_empty(b) ? *b : sis__box_meet(&r, &in->whole);
+    return r;
+}
+
+sis__box sis__layer_field(const sis__layer *l, const sis__map *in, const sis__box *b) {
+    if (!slides(l) || sis__box_empty(b))
+        return *b;
+    sis__box r = sis__layer_sees(l, b);
+    return sis__box_meet(&r, &in->whole);
 }
 
 /* ---- Pooling ------------------------------------------------------------------------------- */
