@@ -215,7 +215,7 @@ async function comparisonWorks(page, file) {
   await page.size(1280, 800);
   await page.open("file://" + file + "#comparison");
   check("comparison is open", await page.evaluate(VISIBLE), ["comparison"]);
-  check("plots of a comparison", await page.evaluate(`document.querySelectorAll("#comparison .plot svg").length`), 3);
+  check("plots of a comparison", await page.evaluate(`document.querySelectorAll("#comparison .plot svg").length`), 2);
   const [[, top1], [left2, top2]] = await page.evaluate(halves);
   check("beside each other", [top1 === top2, left2 > 400], [true, true]);
   await page.evaluate(`document.getElementById("tab-comparison").focus()`);
@@ -248,7 +248,7 @@ async function methodsStandTogether(page, file) {
   check("a value against the others", await page.evaluate(`(() => { const e = document.querySelector(".card.on .among .spread i"), t = e.closest(".card");
     return [...document.querySelectorAll(".card")].filter((c) => c.querySelector(".whole .spread:not(.share)")).length; })()`), 36);
   await page.open("file://" + file + "#overview");
-  check("what subsets are made of", await page.evaluate(`[...document.querySelectorAll(".insight svg title, .insight svg")].length >= 3`), true);
+  check("what subsets are made of", await page.evaluate(`[...document.querySelectorAll(".overview svg title, .overview svg")].length >= 3`), true);
   check("common facts once", await page.evaluate(`document.querySelector("#overview h3").textContent`), "In common");
   check("no word is broken", await page.evaluate(`[...document.querySelectorAll("#examples .features th, #overview .facts dt")].every((e) => getComputedStyle(e).wordBreak === "normal")`), true);
   await page.open("file://" + file + "#clusters");

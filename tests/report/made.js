@@ -41,7 +41,7 @@ function hostile() {
 // A comparison whose every text attacks the page.
 function hostileComparison() {
   const [a, b] = ATTACKS, all = ATTACKS.map((t) => t.slice(0, 300));
-  const side = (text) => ({ results: text, model: text, n: 3, subsets: 4, threshold: 0.5, direction: text });
+  const side = (text) => ({ results: text, model: text, n: 3, subsets: 4, threshold: 0.5, direction: ">=" });
   return { a: side(a), b: side(b), decisions: { common: 5, same: 1, other_output: 1, only_a: 1, only_b: 1, neither: 1 },
     scores: { a_by_b: { sufficient: 0.5, scores: [1e308, -1e308, 0.5], own_quantiles: [0, 0, 0, 0, 1e300] }, b_by_a: { scores: [] } },
     joint: { distance: a, eps: 1e300, n: 9, clusters: all.map((t, i) => ({ id: i + 1, size: 9e15, members: [{ id: t, subset: 0 }], share: { [a]: 1e300, [b]: -5 },
