@@ -134,8 +134,19 @@ def git(*words):
     return subprocess.check_output(["git", *words], cwd=ROOT, text=True).strip()
 
 
+def headline(name):
+    claim, pages, *_ = CHECKS[name]
+    return f"{claim} Claimed in {pages}."
+
+
+def write(have):
+    """The page, with the claims in their present words."""
+    parts = [f"## {n}\n" + re.sub(r"\A\n[^\n]*", lambda _: "\n" + headline(n), have[n]) for n in CHECKS if n in have]
+    PAGE.write_text(HEAD + "\n" + "".join(parts).rstrip() + "\n")
+
+
 def measure(name, build):
-    claim, pages, command, wanted, kept = CHECKS[name]
+    _, _, command, wanted, kept = CHECKS[name]
     where = machine()
     command = command.replace("{build}", build)
     run = subprocess.run(command, shell=True, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -148,7 +159,7 @@ def measure(name, build):
         return None
     output = "\n".join(lines)
     commit = git("rev-parse", "--short", "HEAD") + ("-dirty" if git("status", "--porcelain", "--", ".", ":!docs/evidence.md") else "")
-    return (f"\n{claim} Claimed in {pages}.\n\n    {command}\n\n```text\n{output}\n```\n\nCommit {commit}, {datetime.date.today()}, {where}.\n\n")
+    return (f"\n{headline(name)}\n\n    {command}\n\n```text\n{output}\n```\n\nCommit {commit}, {datetime.date.today()}, {where}.\n\n")
 
 
 def main():
@@ -169,7 +180,7 @@ def main():
         failed |= text is None
         if text:
             have[name] = text
-            PAGE.write_text(HEAD + "\n" + "".join(f"## {n}\n{have[n]}" for n in CHECKS if n in have).rstrip() + "\n")
+            write(have)
     return failed
 
 
