@@ -31,32 +31,18 @@ float sis__bfloat_to_float(uint16_t bits) {
     return float_of((uint32_t)bits << 16);
 }
 
-/* Subnormal numbers are multiples of 2^-24, the spacing of floats between 0.5 and 1. */
-static float round_half(float v) {
-    uint32_t bits = bits_of(v);
-    float size = fabsf(v);
-    if (size < 0x1p-14f)
-        return copysignf((size + 0.5f) - 0.5f, v);
-    if (size >= 65520.0f || isnan(v))
-        return isnan(v) ? v : copysignf(INFINITY, v);
-    return float_of((bits + 0xfffu + (bits >> 13 & 1)) & ~(uint32_t)0x1fff);
-}
-
-static float round_bfloat(float v) {
-    uint32_t bits = bits_of(v);
-    return isnan(v) ? v : float_of((bits + 0x7fffu + (bits >> 16 & 1)) & 0xffff0000u);
-}
-
 uint16_t sis__half_bits(float v) {
-    float rounded = round_half(v), size = fabsf(rounded);
-    uint32_t sign = signbit(rounded) ? 0x8000 : 0, bits = bits_of(size);
-    if (isnan(v))
-        return (uint16_t)(sign | 0x7e00);
-    if (size < 0x1p-14f)
-        return (uint16_t)(sign | (uint32_t)(size * 0x1p24f));
-    return (uint16_t)(sign | (isinf(size) ? 0x7c00 : (bits >> 13) - (112u << 10)));
+    uint32_t bits = bits_of(v), sign = bits >> 16 & 0x8000;
+    float size = fabsf(v);
+    if (isnan(v) || size >= 65520.0f)
+        return (uint16_t)(sign | (isnan(v) ? 0x7e00 : 0x7c00));
+    if (size < 0x1p-14f) /* multiples of 2^-24, the spacing of floats between 0.5 and 1 */
+        return (uint16_t)(sign | (uint32_t)(((size + 0.5f) - 0.5f) * 0x1p24f));
+    uint32_t rounded = bits_of(size) + 0xfffu + (bits >> 13 & 1);
+    return (uint16_t)(sign | ((rounded >> 13) - (112u << 10)));
 }
 
 uint16_t sis__bfloat_bits(float v) {
-    return (uint16_t)(bits_of(round_bfloat(v)) >> 16 | (isnan(v) ? 0x40 : 0));
+    uint32_t bits = bits_of(v);
+    return (uint16_t)(isnan(v) ? bits >> 16 | 0x40 : (bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
 }

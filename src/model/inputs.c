@@ -115,10 +115,8 @@ size_t sis__shape_values(const sis__shape *s) {
 
 int sis__inputs_add(sis__model_inputs *s, const char *name, sis__value_type type,
                     const sis__shape *shape) {
-    void *items = s->items;
-    if (sis__reserve(&items, &s->cap, s->n + 1, sizeof *s->items) != SIS_OK)
+    if (sis__reserve(&s->items, &s->cap, s->n + 1, sizeof *s->items) != SIS_OK)
         return SIS_E_NOMEM;
-    s->items = items;
     s->items[s->n] = (sis__model_input){.name = sis__strdup(name), .type = type, .shape = *shape};
     return s->items[s->n++].name ? SIS_OK : SIS_E_NOMEM;
 }

@@ -314,14 +314,6 @@ static void ort_close(void *ctx) {
     free(m);
 }
 
-static int reserve(void *at, size_t *cap, size_t n, size_t size) {
-    void **items = at, *p;
-    memcpy(&p, items, sizeof p);
-    int error = sis__reserve(&p, cap, n, size);
-    memcpy(items, &p, sizeof p);
-    return error;
-}
-
 /* ---- Results --------------------------------------------------------------------------------- */
 
 /* The scores of a pass: their number, and the shape of their tensor. */
@@ -350,8 +342,8 @@ static int read_tensor(ort_model *m, ort_value *v, result_shape *shape) {
     if (code == SIS_OK)
         code = SIS__ORT(tensor_data, v, &data);
     if (code == SIS_OK)
-        code = reserve(&m->memory.scores, &m->memory.scores_cap, shape->count + count,
-                       sizeof *m->memory.scores);
+        code = sis__reserve(&m->memory.scores, &m->memory.scores_cap, shape->count + count,
+                            sizeof *m->memory.scores);
     for (size_t i = 0; code == SIS_OK && i < count; i++)
         m->memory.scores[shape->count++] = sis__value_get(tensor.type, data, i);
     shape->dims = tensor.shape;
@@ -433,9 +425,9 @@ static int see_rows(ort_model *m, const double *rows, size_t n, size_t n_values)
     memory *b = &m->memory;
     size_t seen = seen_values(m, n_values),
            floats = m->tokens.matrix ? n_values * m->tokens.dim : m->mixed.n;
-    int code = reserve(&b->rows, &b->rows_cap, n * seen, sizeof *b->rows);
+    int code = sis__reserve(&b->rows, &b->rows_cap, n * seen, sizeof *b->rows);
     if (code == SIS_OK)
-        code = reserve(&b->embedded, &b->embedded_cap, n * floats, sizeof *b->embedded);
+        code = sis__reserve(&b->embedded, &b->embedded_cap, n * floats, sizeof *b->embedded);
     for (size_t r = 0; code == SIS_OK && r < n && !m->texts; r++) {
         const double *row = rows + r * n_values;
         double *to = b->rows + r * seen;
@@ -521,25 +513,14 @@ static int make_embedded(ort_model *m, const sis__fit *fit, const ort_pass *p, o
                           : code;
 }
 
-/* The text of a row: its pieces concatenated. free(*text). */
-static int join_pieces(const ort_model *m, const ort_pass *p, size_t r, char **text) {
-    sis__request request = {.pieces = m->pieces, .n_pieces = m->n_pieces};
-    size_t n;
-    sis__buf_init(&request.text);
-    int code = sis__request_raw(&request, p->rows + r * p->n_values, p->n_values);
-    if (code == SIS_OK)
-        return sis__buf_give(&request.text, text, &n);
-    sis__buf_release(&request.text);
-    return code;
-}
-
 /* The text of cell k of input i in row r. *owned: to be freed. */
 static int text_of(const ort_model *m, size_t i, const ort_pass *p, size_t r, size_t k,
                    const char **text, char **owned) {
     const sis__model_input *in = &m->net->inputs.items[i];
     if (m->texts) {
-        int code = join_pieces(m, p, r, owned);
-        *text = *owned ? *owned : ""; /* all pieces are removed */
+        int code = sis__request_join(m->pieces, m->n_pieces, p->rows + r * p->n_values, p->n_values,
+                                     owned);
+        *text = *owned;
         return code;
     }
     if (!m->mixed.items)

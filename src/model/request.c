@@ -220,6 +220,19 @@ int sis__request_raw(sis__request *r, const double *row, size_t n) {
     return for_pieces(r, row, n, add_bytes);
 }
 
+int sis__request_join(const sis_piece *pieces, size_t n_pieces, const double *row, size_t n,
+                      char **text) {
+    sis__request r = {.pieces = pieces, .n_pieces = n_pieces};
+    size_t length;
+    *text = NULL;
+    int error = sis__request_raw(&r, row, n);
+    sis__buf_char(&r.text, '\0');
+    if (error == SIS_OK)
+        return sis__buf_give(&r.text, text, &length);
+    sis__buf_release(&r.text);
+    return error;
+}
+
 /* ---- Models that answer requests --------------------------------------------------------------- */
 
 int sis__asked_predict(void *ctx, const double *rows, size_t n_rows, size_t n_values,

@@ -54,6 +54,10 @@ int sis__request_category(const sis_row_column *c, const double *values, size_t 
 /* The text of a row without quotes; only with pieces. */
 int sis__request_raw(sis__request *r, const double *row, size_t n);
 
+/* The same as a new string for models that take no requests. */
+int sis__request_join(const sis_piece *pieces, size_t n_pieces, const double *row, size_t n,
+                      char **text);
+
 /* ---- Models that answer requests: cmd: and http: ---------------------------------------------- */
 
 /* Their contexts begin with it. */

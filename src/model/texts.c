@@ -73,14 +73,11 @@ static int renew(sis__texts *t) {
 
 /* The value for the text of a row. */
 static int read_row(const sis__texts *t, const double *row, size_t n, float *value) {
-    sis__request r = {.pieces = t->pieces, .n_pieces = t->n_pieces};
-    sis__buf_init(&r.text);
-    int error = sis__request_raw(&r, row, n);
+    char *text;
+    int error = sis__request_join(t->pieces, t->n_pieces, row, n, &text);
     if (error == SIS_OK)
-        error = sis__buf_error(&r.text);
-    if (error == SIS_OK)
-        error = sis_net_word(t->net, r.text.len ? r.text.data : "", value);
-    sis__buf_release(&r.text);
+        error = sis_net_word(t->net, text, value);
+    free(text);
     return error;
 }
 

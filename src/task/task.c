@@ -556,20 +556,29 @@ static int open_task(sis_task *t, const sis_task_opt *opt) {
     return error == SIS_OK ? sis__task_method_begin(t) : error;
 }
 
+/* Return a task that was opened, or none. */
+static int give_task(sis_task *t, int error, sis_task **out) {
+    if (error != SIS_OK) {
+        sis_task_free(t);
+        t = NULL;
+    }
+    *out = t;
+    return error;
+}
+
+static sis_task *new_task(void) {
+    sis_task *t = SIS_NEW(sis_task, 1);
+    if (t)
+        pthread_mutex_init(&t->run.lock, NULL);
+    return t;
+}
+
 int sis_task_open(const sis_task_opt *given, sis_task **out) {
     sis_task_opt opt;
     *out = NULL;
     int error = sis__task_opt_take(given, &opt);
-    sis_task *t = error == SIS_OK ? SIS_NEW(sis_task, 1) : NULL;
-    if (!t)
-        return error ? error : SIS_E_NOMEM;
-    pthread_mutex_init(&t->run.lock, NULL);
-    error = open_task(t, &opt);
-    if (error == SIS_OK)
-        *out = t;
-    else
-        sis_task_free(t);
-    return error;
+    sis_task *t = error == SIS_OK ? new_task() : NULL;
+    return t ? give_task(t, open_task(t, &opt), out) : error ? error : SIS_E_NOMEM;
 }
 
 /* Share with `like` everything that does not depend on examples. */
@@ -603,17 +612,9 @@ static int open_like(sis_task *t, const sis_task *like, const sis_data *data) {
 }
 
 int sis_task_derive(const sis_task *like, const sis_data *data, sis_task **out) {
-    sis_task *t = SIS_NEW(sis_task, 1);
+    sis_task *t = new_task();
     *out = NULL;
-    if (!t)
-        return SIS_E_NOMEM;
-    pthread_mutex_init(&t->run.lock, NULL);
-    int error = open_like(t, like, data);
-    if (error == SIS_OK)
-        *out = t;
-    else
-        sis_task_free(t);
-    return error;
+    return t ? give_task(t, open_like(t, like, data), out) : SIS_E_NOMEM;
 }
 
 /* Replace a string of the options; NULL: unchanged. */
