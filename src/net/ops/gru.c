@@ -81,59 +81,32 @@ static int gru_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-/* ---- Gradient: forward again with a tape, then backpropagation through time ------------------ */
+/* ---- Gradient: forward again with a record, then backpropagation through time ------------------ */
 
-typedef struct {
-    sis__pass a;
-    float *gates; /* (seq, batch, 3*hidden) z, r, pre-candidate; then gradients before activation */
-    float *h;     /* (seq, batch, hidden) states before each time */
-    float *term;  /* (seq, batch, hidden) see step(); then the gradient of the factor of rn */
-    float *dh;    /* (batch, hidden) */
-    float *dn;    /* (batch, hidden) */
-    float *back, *back_n; /* packed r of z and r, and of the candidate: dh += d . r */
-    char *scratch;
-} tape;
-
-static float *take(char **free, size_t floats) {
-    float *p = (float *)(void *)*free;
-    *free += (floats + 15) / 16 * 16 * sizeof(float);
-    return p;
-}
-
-static size_t time_at(const tape *t, size_t k) {
-    return t->a.backwards ? t->a.p->seq - 1 - k : k;
-}
-
-static void record(tape *t, const sis__step *s, sis__run *r, size_t d) {
-    const sis__recurrent *p = &s->p.recurrent;
-    const sis__kernels *kn = sis__kernels_best();
+/* gates: z, r, candidate before tanh. more: see record_step(), then the gradient of the factor of
+ * rn. */
+static void record(sis__tape *t) {
+    const sis__recurrent *p = t->a.p;
     size_t hidden = p->hidden, state = p->batch * hidden;
-    const float *rec = sis__in(s, r, SIS__R) + d * 3 * hidden * hidden;
-    sis__pass_begin(&t->a, s, r, d);
-    char *free = t->a.free;
-    t->gates = take(&free, p->seq * 3 * state);
-    t->h = take(&free, p->seq * state);
-    t->term = take(&free, p->seq * state);
-    t->dh = take(&free, state);
-    t->dn = take(&free, state);
-    t->back = take(&free, sis__packed_size(kn, 2 * hidden, hidden));
-    t->back_n = take(&free, sis__packed_size(kn, hidden, hidden));
-    t->scratch = free;
-    sis__pack(kn, 2 * hidden, hidden, rec, hidden, 1, t->back);
-    sis__pack(kn, hidden, hidden, rec + 2 * hidden * hidden, hidden, 1, t->back_n);
+    const float *r = sis__in(t->a.s, t->a.r, SIS__R) + t->a.d * 3 * hidden * hidden;
+    t->gates = sis__pass_take(&t->scratch, p->seq * 3 * state);
+    t->h = sis__pass_take(&t->scratch, p->seq * state);
+    t->more = sis__pass_take(&t->scratch, p->seq * state);
+    t->back = sis__pass_pack_back(&t->scratch, r, 2 * hidden, hidden);
+    t->back_n = sis__pass_pack_back(&t->scratch, r + 2 * hidden * hidden, hidden, hidden);
     sis__pass_project(&t->a, 0, p->seq, t->gates);
     for (size_t k = 0; k < p->seq; k++) {
-        size_t at = time_at(t, k);
+        size_t at = sis__pass_time(&t->a, k);
         memcpy(t->h + at * state, t->a.h, state * sizeof(float));
-        record_step(&t->a, at, t->gates + at * 3 * state, t->term + at * state);
+        record_step(&t->a, at, t->gates + at * 3 * state, t->more + at * state);
     }
 }
 
 /* From dh of the new state: gradients of z and of the candidate before activation, and part of the
  * old dh. */
-static void cell_backward(tape *t, size_t at, size_t b) {
+static void cell_backward(sis__tape *t, size_t at, size_t b) {
     size_t hidden = t->a.p->hidden, row = at * t->a.p->batch + b;
-    float *g = t->gates + row * 3 * hidden, *dh = t->dh + b * hidden, *dn = t->dn + b * hidden;
+    float *g = t->gates + row * 3 * hidden, *dh = t->dh + b * hidden, *dn = t->dc + b * hidden;
     for (size_t j = 0; j < hidden; j++) {
         float z = g[j], n = tanhf(g[2 * hidden + j]), h = t->h[row * hidden + j];
         dn[j] = dh[j] * (1 - z) * (1 - n * n);
@@ -142,17 +115,17 @@ static void cell_backward(tape *t, size_t at, size_t b) {
     }
 }
 
-static void step_backward(tape *t, size_t at) {
+static void step_backward(sis__tape *t, size_t at) {
     const sis__recurrent *p = t->a.p;
     size_t hidden = p->hidden, gh = 3 * hidden, n = p->batch;
     const float *dy = sis__dout(t->a.s, t->a.r, 0);
     const sis__kernels *kn = sis__kernels_best();
     float *gates = t->gates + at * n * gh, *h = t->h + at * n * hidden;
-    float *term = t->term + at * n * hidden, *back = t->a.spare;
+    float *term = t->more + at * n * hidden, *back = t->a.spare;
     for (size_t b = 0; b < n; b++) {
         if (!sis__pass_alive(&t->a, at, b)) {
             memset(gates + b * gh, 0, gh * sizeof *gates);
-            memset(t->dn + b * hidden, 0, hidden * sizeof *t->dn);
+            memset(t->dc + b * hidden, 0, hidden * sizeof *t->dc);
             continue;
         }
         for (size_t j = 0; dy && j < hidden; j++)
@@ -161,9 +134,9 @@ static void step_backward(tape *t, size_t at) {
     }
     memset(back, 0, n * hidden * sizeof *back);
     if (!p->linear_before_reset) /* back = gradient of r h */
-        kn->gemm(n, hidden, hidden, t->dn, hidden, 1, t->back_n, back, hidden);
+        kn->gemm(n, hidden, hidden, t->dc, hidden, 1, t->back_n, back, hidden);
     for (size_t i = 0; i < n * hidden; i++) {
-        float *g = gates + i / hidden * gh + i % hidden, r = g[hidden], dn = t->dn[i];
+        float *g = gates + i / hidden * gh + i % hidden, r = g[hidden], dn = t->dc[i];
         float dr = p->linear_before_reset ? dn * term[i] : back[i] * h[i];
         if (!sis__pass_alive(&t->a, at, i / hidden))
             continue;
@@ -180,53 +153,25 @@ static void step_backward(tape *t, size_t at) {
     kn->gemm(n, hidden, 2 * hidden, gates, gh, 1, t->back, t->dh, hidden);
 }
 
-static void weights_backward(tape *t) {
+static void recurrence_backward(sis__tape *t, float *dr) {
     const sis__recurrent *p = t->a.p;
-    const sis__step *s = t->a.s;
-    sis__run *r = t->a.r;
     size_t hidden = p->hidden, gh = 3 * hidden, rows = p->seq * p->batch;
-    float *dr = sis__din(s, r, SIS__R), *db = sis__din(s, r, SIS__B);
-    if (dr) {
-        float *to = dr + t->a.d * gh * hidden;
-        sis__operand early = {t->gates, 1, gh}, late = {t->gates + 2 * hidden, 1, gh};
-        sis__operand before = {t->h, hidden, 1}, term = {t->term, hidden, 1};
-        sis__product_add(&(sis__product){2 * hidden, hidden, rows, early, before, 1.0f, to, hidden},
-                         t->scratch);
-        if (p->linear_before_reset) { /* term holds the gradient, h the other factor */
-            late = (sis__operand){t->term, 1, hidden};
-            term = before;
-        }
-        sis__product_add(&(sis__product){hidden, hidden, rows, late, term, 1.0f,
-                                         to + 2 * hidden * hidden, hidden},
-                         t->scratch);
+    sis__operand early = {t->gates, 1, gh}, late = {t->gates + 2 * hidden, 1, gh};
+    sis__operand before = {t->h, hidden, 1}, term = {t->more, hidden, 1};
+    sis__product_add(&(sis__product){2 * hidden, hidden, rows, early, before, 1.0f, dr, hidden},
+                     t->scratch);
+    if (p->linear_before_reset) { /* more holds the gradient, h the other factor */
+        late = (sis__operand){t->more, 1, hidden};
+        term = before;
     }
-    for (size_t i = 0; db && i < rows * gh; i++) {
-        size_t j = i % gh, row = i / gh;
-        int reset = p->linear_before_reset && j >= 2 * hidden;
-        db[t->a.d * 2 * gh + j] += t->gates[i];
-        db[t->a.d * 2 * gh + gh + j] +=
-            reset ? t->term[row * hidden + j - 2 * hidden] : t->gates[i];
-    }
-    sis__pass_inputs_backward(&t->a, t->gates, sis__din(s, r, SIS__W), sis__din(s, r, SIS__X),
-                              t->scratch);
+    sis__product_add(
+        &(sis__product){hidden, hidden, rows, late, term, 1.0f, dr + 2 * hidden * hidden, hidden},
+        t->scratch);
 }
 
 static int gru_backward(const sis__step *s, sis__run *r) {
-    const sis__recurrent *p = &s->p.recurrent;
-    const float *dfinal = sis__dout(s, r, 1);
-    for (size_t d = 0; d < p->directions; d++) {
-        tape t;
-        record(&t, s, r, d);
-        for (size_t b = 0; b < p->batch; b++)
-            for (size_t j = 0; j < p->hidden; j++)
-                t.dh[b * p->hidden + j] =
-                    dfinal ? dfinal[sis__row_state(p, d, b) * p->hidden + j] : 0;
-        for (size_t k = p->seq; k-- > 0;)
-            step_backward(&t, time_at(&t, k));
-        weights_backward(&t);
-        sis__pass_start_backward(&t.a, SIS__H0, p->h_batch, t.dh);
-    }
-    return SIS_OK;
+    static const sis__cell_gradient cell = {record, step_backward, recurrence_backward};
+    return sis__recurrent_backward(s, r, &cell);
 }
 
 const sis__op sis__op_gru = {3, 6, gru_shape, gru_forward, gru_backward, .family = SIS__RECURRENT};

@@ -50,42 +50,23 @@ static void put_states(const sis__pass *a) {
 
 /* ---- Tape: data for backpropagation through time --------------------------------------------- */
 
-typedef struct {
-    sis__pass a;
-    float *gates;     /* (seq, batch, 4*hidden) activations, then gradients of pre-activations */
-    float *h, *c;     /* (seq, batch, hidden) states before each time */
-    float *dh, *dc;   /* (batch, hidden) */
-    const float *rec; /* r packed for dh += gates . r */
-    char *scratch;
-} tape;
-
-static float *take(char **free, size_t floats) {
-    float *p = (float *)(void *)*free;
-    *free += (floats + 15) / 16 * 16 * sizeof(float);
-    return p;
-}
-
-static size_t time_at(const sis__pass *a, size_t k) {
-    return a->backwards ? a->p->seq - 1 - k : k;
-}
-
-static void tape_find(tape *t) {
+static void tape_find(sis__tape *t) {
     const sis__recurrent *p = t->a.p;
     size_t state = p->seq * p->batch * p->hidden;
     t->gates = (float *)(void *)(t->a.r->base + t->a.s->tape_at + t->a.d * tape_bytes(p));
     t->h = t->gates + 4 * state;
-    t->c = t->h + state;
+    t->more = t->h + state;
 }
 
-static void record_direction(tape *t) {
+static void record_direction(sis__tape *t) {
     const sis__recurrent *p = t->a.p;
     size_t state = p->batch * p->hidden;
     tape_find(t);
     sis__pass_project(&t->a, 0, p->seq, t->gates);
     for (size_t k = 0; k < p->seq; k++) {
-        size_t at = time_at(&t->a, k);
+        size_t at = sis__pass_time(&t->a, k);
         memcpy(t->h + at * state, t->a.h, state * sizeof(float));
-        memcpy(t->c + at * state, t->a.c, state * sizeof(float));
+        memcpy(t->more + at * state, t->a.c, state * sizeof(float));
         step(&t->a, at, t->gates + at * 4 * state);
         sis__pass_emit(&t->a, at);
     }
@@ -93,7 +74,7 @@ static void record_direction(tape *t) {
 
 static int lstm_forward(const sis__step *s, sis__run *r) {
     for (size_t d = 0; d < s->p.recurrent.directions; d++) {
-        tape t;
+        sis__tape t;
         sis__pass_begin(&t.a, s, r, d);
         if (s->tape)
             record_direction(&t);
@@ -104,44 +85,24 @@ static int lstm_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-/* ---- Gradient: backpropagation through time -------------------------------------------------- */
+/* ---- Gradient -------------------------------------------------------------------------------- */
 
-static void tape_begin(tape *t, const sis__step *s, sis__run *r, size_t d) {
-    const sis__recurrent *p = &s->p.recurrent;
-    const sis__kernels *kn = sis__kernels_best();
-    size_t state = p->batch * p->hidden, gh = 4 * p->hidden;
-    sis__pass_begin(&t->a, s, r, d);
-    tape_find(t);
-    char *free = t->a.free;
-    t->dh = take(&free, state);
-    t->dc = take(&free, state);
-    float *packed = take(&free, sis__packed_size(kn, gh, p->hidden));
-    sis__pack(kn, gh, p->hidden, sis__in(s, r, SIS__R) + d * gh * p->hidden, p->hidden, 1, packed);
-    t->rec = packed;
-    t->scratch = free;
-}
-
-/* Add the gradients of the final states, then that of y at each time. */
-static void receive_final(tape *t) {
+static void find_tape(sis__tape *t) {
     const sis__recurrent *p = t->a.p;
-    const float *dh = sis__dout(t->a.s, t->a.r, 1), *dc = sis__dout(t->a.s, t->a.r, 2);
-    for (size_t b = 0; b < p->batch; b++)
-        for (size_t j = 0; j < p->hidden; j++) {
-            size_t from = sis__row_state(p, t->a.d, b) * p->hidden + j, to = b * p->hidden + j;
-            t->dh[to] = dh ? dh[from] : 0;
-            t->dc[to] = dc ? dc[from] : 0;
-        }
+    const float *r = sis__in(t->a.s, t->a.r, SIS__R) + t->a.d * 4 * p->hidden * p->hidden;
+    tape_find(t);
+    t->back = sis__pass_pack_back(&t->scratch, r, 4 * p->hidden, p->hidden);
 }
 
 /* One cell backwards: from dh, dc of the new state to dc of the old state and the gates'
  * gradients. */
-static void cell_backward(const tape *t, size_t at, size_t b) {
+static void cell_backward(const sis__tape *t, size_t at, size_t b) {
     const sis__recurrent *p = t->a.p;
     size_t hidden = p->hidden, row = at * p->batch + b;
     float *restrict i = t->gates + row * 4 * hidden, *restrict o = i + hidden;
     float *restrict f = o + hidden, *restrict g = f + hidden, *restrict tc = t->a.spare;
     float *restrict dh = t->dh + b * hidden, *restrict dc = t->dc + b * hidden;
-    const float *restrict before = t->c + row * hidden;
+    const float *restrict before = t->more + row * hidden;
     for (size_t j = 0; j < hidden; j++)
         tc[j] = f[j] * before[j] + i[j] * g[j];
     sis__kernels_best()->tanh(tc, tc, hidden);
@@ -156,7 +117,7 @@ static void cell_backward(const tape *t, size_t at, size_t b) {
     }
 }
 
-static void step_backward(tape *t, size_t at) {
+static void step_backward(sis__tape *t, size_t at) {
     const sis__recurrent *p = t->a.p;
     size_t hidden = p->hidden, gh = 4 * hidden;
     const float *dy = sis__dout(t->a.s, t->a.r, 0);
@@ -172,52 +133,21 @@ static void step_backward(tape *t, size_t at) {
             dh[j] += from[j];
         cell_backward(t, at, b);
     }
-    sis__kernels_best()->gemm(p->batch, hidden, gh, gates, gh, 1, t->rec, t->dh, hidden);
+    sis__kernels_best()->gemm(p->batch, hidden, gh, gates, gh, 1, t->back, t->dh, hidden);
 }
 
-/* dst (gh, width) += gates^T . rows, dx += gates . w: one product each over all times. */
-static void weights_backward(tape *t) {
+/* dr += gates^T . h: one product over all times. */
+static void recurrence_backward(sis__tape *t, float *dr) {
     const sis__recurrent *p = t->a.p;
     size_t gh = 4 * p->hidden, rows = p->seq * p->batch;
-    const sis__step *s = t->a.s;
-    sis__run *r = t->a.r;
-    float *dw = sis__din(s, r, SIS__W), *dr = sis__din(s, r, SIS__R), *db = sis__din(s, r, SIS__B);
-    if (dr)
-        sis__product_add(&(sis__product){gh,
-                                         p->hidden,
-                                         rows,
-                                         {t->gates, 1, gh},
-                                         {t->h, p->hidden, 1},
-                                         1.0f,
-                                         dr + t->a.d * gh * p->hidden,
-                                         p->hidden},
-                         t->scratch);
-    float *one = db ? db + t->a.d * 2 * gh : NULL, *other = db ? one + gh : NULL;
-    for (size_t i = 0; db && i < rows; i++)
-        for (size_t j = 0; j < gh; j++) {
-            one[j] += t->gates[i * gh + j];
-            other[j] += t->gates[i * gh + j];
-        }
-    sis__pass_inputs_backward(&t->a, t->gates, dw, sis__din(s, r, SIS__X), t->scratch);
-}
-
-static void start_backward(tape *t) {
-    sis__pass_start_backward(&t->a, SIS__H0, t->a.p->h_batch, t->dh);
-    sis__pass_start_backward(&t->a, SIS__C0, t->a.p->c_batch, t->dc);
+    sis__operand gates = {t->gates, 1, gh}, before = {t->h, p->hidden, 1};
+    sis__product_add(&(sis__product){gh, p->hidden, rows, gates, before, 1.0f, dr, p->hidden},
+                     t->scratch);
 }
 
 static int lstm_backward(const sis__step *s, sis__run *r) {
-    const sis__recurrent *p = &s->p.recurrent;
-    for (size_t d = 0; d < p->directions; d++) {
-        tape t;
-        tape_begin(&t, s, r, d);
-        receive_final(&t);
-        for (size_t k = p->seq; k-- > 0;)
-            step_backward(&t, time_at(&t.a, k));
-        weights_backward(&t);
-        start_backward(&t);
-    }
-    return SIS_OK;
+    static const sis__cell_gradient cell = {find_tape, step_backward, recurrence_backward};
+    return sis__recurrent_backward(s, r, &cell);
 }
 
 const sis__op sis__op_lstm = {

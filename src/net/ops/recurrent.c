@@ -217,7 +217,7 @@ size_t sis__row_state(const sis__recurrent *p, size_t d, size_t b) {
 
 /* ---- One direction --------------------------------------------------------------------------- */
 
-static float *take(char **free, size_t floats) {
+float *sis__pass_take(char **free, size_t floats) {
     float *p = (float *)(void *)*free;
     *free += round_up(floats);
     return p;
@@ -225,7 +225,7 @@ static float *take(char **free, size_t floats) {
 
 static const float *pack_now(char **free, const float *b, size_t k, size_t n) {
     const sis__kernels *kn = sis__kernels_best();
-    float *to = take(free, sis__packed_size(kn, k, n));
+    float *to = sis__pass_take(free, sis__packed_size(kn, k, n));
     sis__pack(kn, k, n, b, 1, k, to);
     return to;
 }
@@ -263,13 +263,13 @@ void sis__pass_begin(sis__pass *a, const sis__step *s, sis__run *r, size_t d) {
     char *free = r->scratch;
     *a = (sis__pass){
         .s = s, .r = r, .p = p, .d = d, .backwards = p->reverse || d == 1, .rows = p->batch};
-    a->bias = take(&free, gh);
-    a->gates = take(&free, pass_block(p) * p->batch * gh);
-    a->h = take(&free, p->batch * p->hidden);
-    a->c = take(&free, p->batch * p->hidden);
-    a->spare = take(&free, 3 * p->batch * p->hidden);
-    a->x = (const float **)(void *)take(&free, POINTER * p->batch);
-    a->room = take(&free, sis__cell_room(sis__kernels_best(), p->gates, p->hidden));
+    a->bias = sis__pass_take(&free, gh);
+    a->gates = sis__pass_take(&free, pass_block(p) * p->batch * gh);
+    a->h = sis__pass_take(&free, p->batch * p->hidden);
+    a->c = sis__pass_take(&free, p->batch * p->hidden);
+    a->spare = sis__pass_take(&free, 3 * p->batch * p->hidden);
+    a->x = (const float **)(void *)sis__pass_take(&free, POINTER * p->batch);
+    a->room = sis__pass_take(&free, sis__cell_room(sis__kernels_best(), p->gates, p->hidden));
     const float *w = sis__in(s, r, SIS__W) + d * gh * p->input;
     const float *rec = sis__in(s, r, SIS__R) + d * gh * p->hidden;
     a->w = p->w_packed[d] ? p->w_packed[d] : pack_now(&free, w, p->input, gh);
@@ -383,7 +383,7 @@ static int states_alike(const sis__pass *a) {
     return memcmp(a->h, a->h + hidden, rest) == 0 && memcmp(a->c, a->c + hidden, rest) == 0;
 }
 
-static size_t time_at(const sis__pass *a, size_t k) {
+size_t sis__pass_time(const sis__pass *a, size_t k) {
     return a->backwards ? a->p->seq - 1 - k : k;
 }
 
@@ -392,7 +392,7 @@ static size_t common_times(const sis__pass *a) {
     size_t n = 0;
     if (!states_alike(a))
         return 0;
-    while (n < a->p->times[a->d] && alike_at(a, time_at(a, n)))
+    while (n < a->p->times[a->d] && alike_at(a, sis__pass_time(a, n)))
         n++;
     return n;
 }
@@ -430,7 +430,7 @@ static int head_find(const sis__pass *a, head *m) {
 }
 
 static const float *first_row(const sis__pass *a, size_t k) {
-    return sis__in(a->s, a->r, SIS__X) + row_x(a->p, time_at(a, k), 0) * a->p->input;
+    return sis__in(a->s, a->r, SIS__X) + row_x(a->p, sis__pass_time(a, k), 0) * a->p->input;
 }
 
 /* How many of the first `max` times are the same as in the last run; restores the state after
@@ -444,7 +444,7 @@ static size_t recall(const sis__pass *a, const head *m, size_t max) {
     memcpy(m->start + p->hidden, a->c, state);
     for (; n < max && n < *m->n && memcmp(m->x + n * p->input, first_row(a, n), row) == 0; n++) {
         memcpy(a->h, m->h + n * p->hidden, state);
-        sis__pass_emit(a, time_at(a, n));
+        sis__pass_emit(a, sis__pass_time(a, n));
     }
     if (n > 0)
         memcpy(a->c, m->c + (n - 1) * p->hidden, state);
@@ -468,7 +468,7 @@ static void run_times(const sis__pass *a, sis__pass_step step, const head *m, si
         size_t from = a->backwards ? p->seq - k - n : k;
         sis__pass_project(a, from, n, a->gates);
         for (size_t last = k + n; k < last; k++) {
-            size_t t = time_at(a, k);
+            size_t t = sis__pass_time(a, k);
             step(a, t, a->gates + (t - from) * a->rows * gh);
             sis__pass_emit(a, t);
             if (m->n)
@@ -501,29 +501,60 @@ void sis__pass_run(sis__pass *a, sis__pass_step step) {
 
 /* ---- Gradient ------------------------------------------------------------------------------ */
 
-void sis__pass_inputs_backward(const sis__pass *a, const float *gates, float *dw, float *dx,
-                               void *scratch) {
-    const sis__recurrent *p = a->p;
-    const float *x = sis__in(a->s, a->r, SIS__X), *w = sis__in(a->s, a->r, SIS__W);
-    size_t gh = p->gates * p->hidden, in = p->input;
+const float *sis__pass_pack_back(char **free, const float *r, size_t n, size_t k) {
+    const sis__kernels *kn = sis__kernels_best();
+    float *to = sis__pass_take(free, sis__packed_size(kn, n, k));
+    sis__pack(kn, n, k, r, k, 1, to);
+    return to;
+}
+
+/* The gradients of the final states; that of y is added at each time. */
+static void receive_final(sis__tape *t) {
+    const sis__recurrent *p = t->a.p;
+    const float *dh = sis__dout(t->a.s, t->a.r, 1), *dc = sis__dout(t->a.s, t->a.r, 2);
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t j = 0; j < p->hidden; j++) {
+            size_t from = sis__row_state(p, t->a.d, b) * p->hidden + j, to = b * p->hidden + j;
+            t->dh[to] = dh ? dh[from] : 0;
+            t->dc[to] = dc ? dc[from] : 0;
+        }
+}
+
+/* Both halves of the bias have the same gradient, except where a GRU resets the recurrent one. */
+static void bias_backward(const sis__tape *t, float *db) {
+    const sis__recurrent *p = t->a.p;
+    size_t gh = p->gates * p->hidden;
+    float *one = db + t->a.d * 2 * gh, *other = one + gh;
+    for (size_t i = 0; i < p->seq * p->batch; i++)
+        for (size_t j = 0; j < gh; j++) {
+            int reset = p->linear_before_reset && j >= 2 * p->hidden;
+            one[j] += t->gates[i * gh + j];
+            other[j] += reset ? t->more[i * p->hidden + j - 2 * p->hidden] : t->gates[i * gh + j];
+        }
+}
+
+/* Of the input projection. */
+static void inputs_backward(const sis__tape *t, float *dw, float *dx) {
+    const sis__recurrent *p = t->a.p;
+    const float *x = sis__in(t->a.s, t->a.r, SIS__X), *w = sis__in(t->a.s, t->a.r, SIS__W);
+    size_t gh = p->gates * p->hidden, in = p->input, at_w = t->a.d * gh * in;
     size_t parts = p->batch_first ? p->batch : 1, rows = p->seq * p->batch / (parts ? parts : 1);
     for (size_t i = 0; i < parts; i++) { /* batch_first: one example at a time */
-        const float *g = gates + i * gh;
+        const float *g = t->gates + i * gh;
         size_t step = p->batch_first ? p->batch * gh : gh, at = i * rows * in;
         if (dw)
             sis__product_add(
-                &(sis__product){
-                    gh, in, rows, {g, 1, step}, {x + at, in, 1}, 1.0f, dw + a->d * gh * in, in},
-                scratch);
+                &(sis__product){gh, in, rows, {g, 1, step}, {x + at, in, 1}, 1.0f, dw + at_w, in},
+                t->scratch);
         if (dx)
             sis__product_add(
-                &(sis__product){
-                    rows, in, gh, {g, step, 1}, {w + a->d * gh * in, in, 1}, 1.0f, dx + at, in},
-                scratch);
+                &(sis__product){rows, in, gh, {g, step, 1}, {w + at_w, in, 1}, 1.0f, dx + at, in},
+                t->scratch);
     }
 }
 
-void sis__pass_start_backward(const sis__pass *a, size_t input, size_t rows, const float *d) {
+/* Of an initial state: rows that were repeated are summed. */
+static void start_backward(const sis__pass *a, size_t input, size_t rows, const float *d) {
     const sis__recurrent *p = a->p;
     float *to = sis__din(a->s, a->r, input);
     sis__recurrent one = *p;
@@ -532,4 +563,29 @@ void sis__pass_start_backward(const sis__pass *a, size_t input, size_t rows, con
         for (size_t j = 0; j < p->hidden; j++)
             to[sis__row_state(&one, a->d, rows == 1 ? 0 : b) * p->hidden + j] +=
                 d[b * p->hidden + j];
+}
+
+int sis__recurrent_backward(const sis__step *s, sis__run *r, const sis__cell_gradient *cell) {
+    const sis__recurrent *p = &s->p.recurrent;
+    float *dr = sis__din(s, r, SIS__R), *db = sis__din(s, r, SIS__B);
+    for (size_t d = 0; d < p->directions; d++) {
+        sis__tape t = {0};
+        sis__pass_begin(&t.a, s, r, d);
+        t.scratch = t.a.free;
+        t.dh = sis__pass_take(&t.scratch, p->batch * p->hidden);
+        t.dc = sis__pass_take(&t.scratch, p->batch * p->hidden);
+        cell->begin(&t);
+        receive_final(&t);
+        for (size_t k = p->seq; k-- > 0;)
+            cell->step(&t, sis__pass_time(&t.a, k));
+        if (dr)
+            cell->recurrence(&t, dr + d * p->gates * p->hidden * p->hidden);
+        if (db)
+            bias_backward(&t, db);
+        inputs_backward(&t, sis__din(s, r, SIS__W), sis__din(s, r, SIS__X));
+        start_backward(&t.a, SIS__H0, p->h_batch, t.dh);
+        if (p->gates == 4)
+            start_backward(&t.a, SIS__C0, p->c_batch, t.dc);
+    }
+    return SIS_OK;
 }

@@ -79,12 +79,32 @@ typedef struct sis__gru {
  * read; term (rows, hidden): with linear_before_reset h . rn^T + rb, else r h. */
 void sis__gru_gates(const sis__gru *g, size_t rows, const float *h, float *gates, float *term);
 
-/* Gradients of the input projection: gates (seq, batch, gates*hidden) -> dw, dx (either may be
- * NULL). scratch as for a product over all rows. */
-void sis__pass_inputs_backward(const sis__pass *a, const float *gates, float *dw, float *dx,
-                               void *scratch);
+/* ---- Gradient: backpropagation through time ---------------------------------------------------- */
 
-/* Gradient of an initial state: rows that were repeated are summed. */
-void sis__pass_start_backward(const sis__pass *a, size_t input, size_t rows, const float *d);
+/* One direction. LSTM: the record is made by forward, in a run's tape; GRU: by `begin`. */
+typedef struct sis__tape {
+    sis__pass a;
+    float *gates;   /* (seq, batch, gates*hidden) recorded, then gradients before activation */
+    float *h;       /* (seq, batch, hidden) states before each time */
+    float *more;    /* the same: LSTM: c; GRU: see gru.c */
+    float *dh, *dc; /* (batch, hidden) gradients of the state; GRU: dc of the candidate */
+    const float *back,
+        *back_n;   /* packed r: dh += gates . r; GRU: of z and r, and of the candidate */
+    char *scratch; /* unused memory */
+} sis__tape;
+
+/* What differs: find or make the record; one time, from dh and dc of the new state to those of the
+ * old one and the gradients of gates; the gradient dr (gates*hidden, hidden) of r. */
+typedef struct sis__cell_gradient {
+    void (*begin)(sis__tape *t);
+    void (*step)(sis__tape *t, size_t time);
+    void (*recurrence)(sis__tape *t, float *dr);
+} sis__cell_gradient;
+int sis__recurrent_backward(const sis__step *s, sis__run *r, const sis__cell_gradient *cell);
+
+/* Floats from free memory; r (n, k) packed there; the time that comes k-th in this direction. */
+float *sis__pass_take(char **free, size_t floats);
+const float *sis__pass_pack_back(char **free, const float *r, size_t n, size_t k);
+size_t sis__pass_time(const sis__pass *a, size_t k);
 
 #endif
