@@ -159,7 +159,7 @@ static int turn_over(const sis__circuit_node *columns, sis__circuit_node *n) {
 /* The constant matrix that a row is multiplied by, or NULL. */
 static const float *matrix_of(const sis__step *s, const sis__plan *p) {
     const sis__gemm *g = &s->p.gemm;
-    int one = sis__is(s, SIS__DENSE) && g->m == 1 && !g->over.rank && !g->stacks;
+    int one = sis__is(s, SIS__DENSE) && g->m == 1 && !g->over.rank;
     return one && s->inputs[1] >= 0 ? (const float *)p->tensors[s->inputs[1]].data : NULL;
 }
 

@@ -276,25 +276,6 @@ static int matmul_shape(sis__shape_ctx *c) {
     return c->error;
 }
 
-/* The same if the operands or the result are transposed. */
-static int stacked_forward(const sis__step *s, sis__run *r) {
-    const sis__gemm *g = &s->p.gemm;
-    const sis__stack *a = &g->stacks[0], *b = &g->stacks[1], *y = &g->stacks[2];
-    size_t total = sis__tout(s, r, 0)->count / (g->m * g->n);
-    memset(sis__out(s, r, 0), 0, sis__tout(s, r, 0)->count * sizeof(float));
-    for (size_t i = 0; i < total; i++)
-        sis__product_add(&(sis__product){g->m,
-                                         g->n,
-                                         g->k,
-                                         {sis__in(s, r, 0) + a->at[i], a->row, a->col},
-                                         {sis__in(s, r, 1) + b->at[i], b->row, b->col},
-                                         1.0f,
-                                         sis__out(s, r, 0) + y->at[i],
-                                         y->row},
-                         r->scratch);
-    return SIS_OK;
-}
-
 /* Call fn for each pair of matrices with the indices of the left, the right and the result. */
 static void each_pair(const sis__step *s, sis__run *r,
                       void (*fn)(const sis__step *, sis__run *, size_t, size_t, size_t)) {
@@ -329,8 +310,6 @@ static void pair_forward(const sis__step *s, sis__run *r, size_t a, size_t b, si
 
 static int matmul_forward(const sis__step *s, sis__run *r) {
     const sis__gemm *g = &s->p.gemm;
-    if (s->p.gemm.stacks)
-        return stacked_forward(s, r);
     if (s->p.gemm.tokens) {
         sis__kernels_best()->linear(&(sis__linear_product){
             g->m, g->n, g->k, sis__in(s, r, 0), g->packed, sis__in(s, r, 2), sis__out(s, r, 0)});
@@ -364,7 +343,7 @@ static int product_source(const sis__plan *p, const sis__step *s, size_t out, si
     size_t matrix = in == 0 ? g->m * g->k : g->k * g->n;
     sis__operand left = left_of(g, NULL), right = right_of(g, NULL);
     (void)p, (void)out;
-    if (g->stacks || (in == 2 && s->op == SIS__OP_MATMUL))
+    if (in == 2 && s->op == SIS__OP_MATMUL)
         return 0;
     for (size_t d = 0; d < g->over.rank && in < 2; d++)
         sis__source_digit(from, g->over.dims[d], (ptrdiff_t)(g->over.stride[in][d] * matrix));
@@ -376,19 +355,15 @@ static int product_source(const sis__plan *p, const sis__step *s, size_t out, si
     return 1;
 }
 
-const sis__op sis__op_gemm = {2,
-                              3,
-                              gemm_shape,
-                              gemm_forward,
-                              gemm_backward,
-                              .linear = 1,
-                              .source = product_source,
-                              .family = SIS__DENSE};
-const sis__op sis__op_matmul = {2,
-                                2,
-                                matmul_shape,
-                                matmul_forward,
-                                matmul_backward,
-                                .linear = 3,
-                                .source = product_source,
-                                .family = SIS__DENSE};
+#define PRODUCT(name, max, affine)                                                                 \
+    const sis__op sis__op_##name = {2,                                                             \
+                                    max,                                                           \
+                                    name##_shape,                                                  \
+                                    name##_forward,                                                \
+                                    name##_backward,                                               \
+                                    .linear = affine,                                              \
+                                    .source = product_source,                                      \
+                                    .family = SIS__DENSE};
+PRODUCT(gemm, 3, 1)
+PRODUCT(matmul, 2, 3)
+#undef PRODUCT

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Operator fusion. Exporters write a GELU as five operators, a SiLU as two and a layer
- * normalisation as nine, after a sum; they transpose queries, keys and values before products and
- * add biases after them; attention is two products around a softmax (fuse_attention.c). Each such
+ * normalisation as nine, after a sum; they add biases after products; attention is two products
+ * around a softmax, of queries, keys and values that were transposed (fuse_attention.c). Each such
  * chain becomes one step in the place of the chain's last step; the other steps are dead and
  * sis__plan_new() removes them. The fused step rounds like the operators of the chain, so plans
  * that keep all tensors, which are not fused, give the same bits.
@@ -294,40 +294,6 @@ static int fuse_bias(const fuser *f, const sis__step *product) {
     return sis__fuser_set_inputs(f, add, inputs, 3);
 }
 
-/* ---- Products of transposed matrices --------------------------------------------------------- */
-
-static int same_stacks(const sis__tensor *a, const sis__tensor *y) {
-    return a->rank == y->rank && memcmp(a->dims, y->dims, (y->rank - 2) * sizeof *y->dims) == 0;
-}
-
-static int fuse_turns(const fuser *f, sis__step *product) {
-    const sis__tensor *y = tensor_of(f, product->outputs[0]);
-    sis__gemm *g = &product->p.gemm;
-    if (g->packed || g->stacks || product->n_inputs != 2 || y->rank < 3 || y->count == 0 ||
-        !same_stacks(tensor_of(f, product->inputs[0]), y) ||
-        !same_stacks(tensor_of(f, product->inputs[1]), y))
-        return SIS_OK;
-    int inputs[2];
-    sis__step *turn;
-    sis__stack *k = SIS_ARENA(&f->p->memory, sis__stack, 3);
-    int error = k ? SIS_OK : SIS_E_NOMEM;
-    for (size_t i = 0; i < 2 && !error; i++)
-        error = sis__fuser_stack(f, product->inputs[i], &inputs[i], &k[i]);
-    if (!error)
-        error = sis__fuser_result(f, product, &turn, &k[2]);
-    if (error || k[2].col != 1 || /* rows are written contiguously */
-        (!turn && inputs[0] == product->inputs[0] && inputs[1] == product->inputs[1]))
-        return error;
-    g->stacks = k;
-    if (turn) {
-        const int *outputs = turn->outputs;
-        *turn = *product;
-        turn->outputs = outputs;
-        product = turn;
-    }
-    return sis__fuser_set_inputs(f, product, inputs, 2);
-}
-
 /* ---- Relu fused into the product before it --------------------------------------------------- */
 
 /* The Relu's result becomes a view of the product's, and its step does nothing. */
@@ -360,7 +326,7 @@ static int fuse_step(const fuser *f, sis__step *s, int pass) {
     if (pass == 1 && s->op == SIS__OP_MATMUL)
         return sis__fuse_attention(f, s);
     if (pass == 2 && s->op == SIS__OP_MATMUL)
-        return s->p.gemm.tokens ? fuse_bias(f, s) : fuse_turns(f, s);
+        return fuse_bias(f, s);
     return SIS_OK;
 }
 

@@ -93,8 +93,8 @@ static const sis__tensor *tensor_of(const finder *w, int t) {
 /* Is it a product of two stacks of matrices, neither of them broadcast? */
 static int multiplies(const finder *w, const sis__step *s) {
     const sis__tensor *y = tensor_of(w, s->outputs[0]);
-    int both = s->op == SIS__OP_MATMUL && !s->p.gemm.packed && !s->p.gemm.stacks &&
-               s->n_inputs == 2 && y->rank >= 2 && y->count > 0;
+    int both = s->op == SIS__OP_MATMUL && !s->p.gemm.packed && s->n_inputs == 2 && y->rank >= 2 &&
+               y->count > 0;
     for (size_t i = 0; i < 2 && both; i++) {
         const sis__tensor *x = tensor_of(w, s->inputs[i]);
         both = x->rank == y->rank && x->count > 0 &&
@@ -124,9 +124,8 @@ static int add_map(finder *w, const sis__tensor *t, sis__score_step *step, const
 
 /* The input with the scores of a step between the products; -1: none. */
 static int scores_of(const finder *w, const sis__step *s) {
-    static const size_t order[] = {0, 1, 2};
     for (size_t k = 0; k < 3 && k < s->n_inputs; k++) {
-        int t = s->inputs[order[k]];
+        int t = s->inputs[k];
         if (t >= 0 && w->f->reads[t] == 1 && w->f->maker[t] >= 0 && !tensor_of(w, t)->data &&
             sis__same_shape(tensor_of(w, t), w->scores))
             return t;

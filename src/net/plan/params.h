@@ -44,15 +44,13 @@ typedef struct sis__gemm {
     int trans_a, trans_b;
     float alpha, beta;
     sis__broadcast over;
-    size_t c_row, c_col;      /* Gemm: strides of c, 0 where it is broadcast */
-    const float *packed;      /* alpha * op(b) packed for the kernel; NULL if b is not constant */
-    int finite;               /* all packed values are finite: see sis__kernels.dense */
-    int wide;                 /* products with the packed matrix are summed in double */
-    int tokens;               /* MatMul: left side (rows, tokens, k), b packed. Summed in single
+    size_t c_row, c_col; /* Gemm: strides of c, 0 where it is broadcast */
+    const float *packed; /* alpha * op(b) packed for the kernel; NULL if b is not constant */
+    int finite;          /* all packed values are finite: see sis__kernels.dense */
+    int wide;            /* products with the packed matrix are summed in double */
+    int tokens;          /* MatMul: left side (rows, tokens, k), b packed. Summed in single
                           * precision whatever the length; an optional third input is a bias */
-    const sis__stack *stacks; /* MatMul: layouts of a, b and y if some are not contiguous; else
-                               * NULL */
-    const float *back; /* in gradient plans also alpha * op(b)^T; NULL if b is not constant */
+    const float *back;   /* in gradient plans also alpha * op(b)^T; NULL if b is not constant */
 } sis__gemm;
 
 /* A tensor seen as (outer, size, inner) around one axis or several adjacent ones. */
