@@ -140,15 +140,21 @@ size_t sis__net_bytes(const sis_net *net);
 
 /* ---- Run ----------------------------------------------------------------------------------- */
 
+/* Memory that runs of different plans use in turn; zeroed at first. */
+typedef struct sis__memory {
+    char *blocks[3]; /* arena, scratch, gradients */
+    size_t sizes[3];
+} sis__memory;
+
 typedef struct sis__run {
     const sis__plan *plan;
-    void **data;   /* (n_tensors) address of each tensor; constants point into plan or document */
-    float **grad;  /* (n_tensors) gradient plans: address of its gradient, NULL if it has none */
-    char *scratch; /* (plan->scratch) for the current step, aligned to 64 */
-    char *base;    /* start of the arena, aligned to 64; tapes are at base + step->tape_at */
-    char *arena, *scratch_block, *grads; /* the allocated blocks */
-    int borrowed; /* another object owns the blocks and the initializers' gradients */
-    void **kept;  /* (n_steps) see sis__run_keep; NULL: nothing yet */
+    void **data;     /* (n_tensors) address of each tensor; constants point into plan or document */
+    float **grad;    /* (n_tensors) gradient plans: address of its gradient, NULL if it has none */
+    char *scratch;   /* (plan->scratch) for the current step, aligned to 64 */
+    char *base;      /* start of the arena, aligned to 64; tapes are at base + step->tape_at */
+    sis__memory own; /* empty if `borrowed` */
+    int borrowed;    /* another object owns the blocks and the initializers' gradients */
+    void **kept;     /* (n_steps) see sis__run_keep; NULL: nothing yet */
     /* Training plans: Dropout. Which units of a row are dropped depends on `dropout` (0: none) and
      * on the row's number first_row + i, not on the other rows. */
     uint64_t dropout;
@@ -161,12 +167,6 @@ void sis__run_free(sis__run *r);
 /* Memory that a step keeps from one forward to the next, always requested with the same size;
  * zeroed at first. NULL: not available, so results must not depend on it. */
 void *sis__run_keep(sis__run *r, const sis__step *s, size_t bytes);
-
-/* Memory that runs of different plans use in turn; zeroed at first. */
-typedef struct sis__memory {
-    char *blocks[3]; /* arena, scratch, gradients */
-    size_t sizes[3];
-} sis__memory;
 
 /* A run in such memory. grads (n_tensors), for gradient plans: where gradients of initializers go,
  * NULL: not wanted. The run does not own them, and sis__run_backward() does not zero them. */

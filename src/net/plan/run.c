@@ -71,43 +71,6 @@ static void point_gradients(sis__run *r, char *block) {
         }
 }
 
-static int new_run(const sis__plan *p, sis__run **out) {
-    sis__run *r = *out = SIS_NEW(sis__run, 1);
-    if (!r)
-        return SIS_E_NOMEM;
-    r->plan = p;
-    r->data = SIS_NEW(void *, p->n_tensors);
-    r->grad = SIS_NEW(float *, p->n_tensors);
-    return r->data && r->grad ? SIS_OK : SIS_E_NOMEM;
-}
-
-/* Free a partial run. */
-static int undo(sis__run **out, int error) {
-    sis__run_free(*out);
-    *out = NULL;
-    return error;
-}
-
-int sis__run_new(const sis__plan *p, sis__run **out) {
-    int error = new_run(p, out);
-    sis__run *r = *out;
-    if (error)
-        return undo(out, error);
-    r->arena = new_block(p->arena);
-    r->scratch_block = new_block(p->scratch);
-    if (p->gradients)
-        r->grads = new_block(gradient_bytes(r));
-    if (!r->arena || !r->scratch_block || (p->gradients && !r->grads))
-        return undo(out, SIS_E_NOMEM);
-    r->scratch = aligned(r->scratch_block);
-    point_data(r, aligned(r->arena));
-    if (p->gradients)
-        point_gradients(r, r->grads);
-    return SIS_OK;
-}
-
-/* ---- In borrowed memory ---------------------------------------------------------------------- */
-
 /* Block i, with at least this size. Its content is lost. */
 static char *block_of(sis__memory *m, size_t i, size_t bytes) {
     if (bytes > m->sizes[i] || !m->blocks[i]) {
@@ -118,23 +81,40 @@ static char *block_of(sis__memory *m, size_t i, size_t bytes) {
     return m->blocks[i];
 }
 
-int sis__run_new_in(const sis__plan *p, sis__memory *m, float *const *grads, sis__run **out) {
-    int error = new_run(p, out);
-    sis__run *r = *out;
-    if (error)
-        return undo(out, error);
-    r->borrowed = 1;
+/* m: NULL: the run's own memory. */
+static int new_run(const sis__plan *p, sis__memory *m, sis__run **out) {
+    sis__run *r = *out = SIS_NEW(sis__run, 1);
+    if (!r)
+        return SIS_E_NOMEM;
+    r->plan = p;
+    r->borrowed = m != NULL;
+    m = m ? m : &r->own;
+    r->data = SIS_NEW(void *, p->n_tensors);
+    r->grad = SIS_NEW(float *, p->n_tensors);
     char *arena = block_of(m, 0, p->arena), *scratch = block_of(m, 1, p->scratch);
-    char *block = block_of(m, 2, gradient_bytes(r));
-    if (!arena || !scratch || !block)
-        return undo(out, SIS_E_NOMEM);
+    char *block = p->gradients ? block_of(m, 2, gradient_bytes(r)) : NULL;
+    if (!r->data || !r->grad || !arena || !scratch || (p->gradients && !block)) {
+        sis__run_free(r);
+        *out = NULL;
+        return SIS_E_NOMEM;
+    }
     r->scratch = aligned(scratch);
     point_data(r, aligned(arena));
-    for (size_t i = 0; i < p->n_tensors; i++)
-        if (p->tensors[i].data && p->tensors[i].depends)
-            r->grad[i] = grads[i];
-    point_gradients(r, block);
+    if (p->gradients)
+        point_gradients(r, block);
     return SIS_OK;
+}
+
+int sis__run_new(const sis__plan *p, sis__run **out) {
+    return new_run(p, NULL, out);
+}
+
+int sis__run_new_in(const sis__plan *p, sis__memory *m, float *const *grads, sis__run **out) {
+    int error = new_run(p, m, out);
+    for (size_t i = 0; !error && i < p->n_tensors; i++)
+        if (p->tensors[i].data && p->tensors[i].depends)
+            (*out)->grad[i] = grads[i];
+    return error;
 }
 
 void sis__memory_release(sis__memory *m) {
@@ -148,9 +128,7 @@ void sis__run_free(sis__run *r) {
         return;
     free((void *)r->data);
     free((void *)r->grad);
-    free(r->arena);
-    free(r->scratch_block);
-    free(r->grads);
+    sis__memory_release(&r->own);
     for (size_t i = 0; r->kept && i < r->plan->n_steps; i++)
         free(r->kept[i]);
     free((void *)r->kept);
