@@ -27,18 +27,18 @@ static int softmax_shape(sis__shape_ctx *c) {
     a->outer = a->size = a->inner = 1;
     for (size_t d = 0; d < x->rank; d++)
         *(d < a->axis ? &a->outer : d == a->axis || old ? &a->size : &a->inner) *= x->dims[d];
-    c->step->scratch = rows_together(a) * a->size * sizeof(float);
+    c->step->scratch = (rows_together(a) + 2) * a->size * sizeof(float);
     c->step->flops = 10.0 * (double)x->count;
     return sis__ctx_output(c, 0, SIS__F32, x->rank, x->dims);
 }
 
-/* e = x - max; returns the sum of exponentials. */
-static float centre(const sis__axis *a, const float *x, float *e) {
+/* e = x - max for n values, `step` apart; returns the maximum. */
+static float centre(size_t n, size_t step, const float *x, float *e) {
     float top = -INFINITY;
-    for (size_t i = 0; i < a->size; i++)
-        top = x[i * a->inner] > top ? x[i * a->inner] : top;
-    for (size_t i = 0; i < a->size; i++)
-        e[i] = x[i * a->inner] - top;
+    for (size_t i = 0; i < n; i++)
+        top = x[i * step] > top ? x[i * step] : top;
+    for (size_t i = 0; i < n; i++)
+        e[i] = x[i * step] - top;
     return top;
 }
 
@@ -53,7 +53,8 @@ static int softmax_forward(const sis__step *s, sis__run *r) {
         for (size_t in = 0; in < a->inner; in++) {
             size_t at = o * a->size * a->inner + in;
             float *y = sis__out(s, r, 0) + at;
-            if (centre(a, sis__in(s, r, 0) + at, e) == -INFINITY) { /* all masked: no weights */
+            if (centre(a->size, a->inner, sis__in(s, r, 0) + at, e) ==
+                -INFINITY) { /* all masked: no weights */
                 for (size_t i = 0; i < a->size; i++)
                     y[i * a->inner] =
                         isnan(e[i]) && isnan(sis__in(s, r, 0)[at + i * a->inner]) ? NAN : 0.0f;
@@ -72,7 +73,7 @@ static int softmax_forward(const sis__step *s, sis__run *r) {
 /* Contiguous groups: the exponentials of several at once. */
 static void log_softmax_rows(const sis__axis *a, const float *x, float *y, size_t rows, float *e) {
     for (size_t o = 0; o < rows; o++)
-        centre(a, x + o * a->size, y + o * a->size);
+        centre(a->size, 1, x + o * a->size, y + o * a->size);
     sis__kernels_best()->exp(y, e, rows * a->size);
     for (size_t o = 0; o < rows; o++, y += a->size, e += a->size) {
         double sum = 0;
@@ -94,19 +95,15 @@ static int log_softmax_forward(const sis__step *s, sis__run *r) {
     }
     if (a->inner == 1)
         return SIS_OK;
-    for (size_t o = 0; o < a->outer; o++)
-        for (size_t in = 0; in < a->inner; in++) {
-            size_t at = o * a->size * a->inner + in;
-            const float *x = sis__in(s, r, 0) + at;
-            float *y = sis__out(s, r, 0) + at, top = centre(a, x, e);
-            sis__kernels_best()->exp(e, e, a->size);
-            double sum = 0;
-            for (size_t i = 0; i < a->size; i++)
-                sum += e[i];
-            float shift = (float)log(sum);
-            for (size_t i = 0; i < a->size; i++)
-                y[i * a->inner] = (x[i * a->inner] - top) - shift;
-        }
+    for (size_t i = 0; i < a->outer * a->inner; i++) { /* gathered, computed, and put back */
+        size_t at = i / a->inner * a->size * a->inner + i % a->inner;
+        float *line = e + a->size, *y = line + a->size;
+        for (size_t k = 0; k < a->size; k++)
+            line[k] = sis__in(s, r, 0)[at + k * a->inner];
+        log_softmax_rows(a, line, y, 1, e);
+        for (size_t k = 0; k < a->size; k++)
+            sis__out(s, r, 0)[at + k * a->inner] = y[k];
+    }
     return SIS_OK;
 }
 
