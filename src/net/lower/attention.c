@@ -136,7 +136,7 @@ static void attend(sis__lowering *k, size_t mask, size_t bias) {
 }
 
 /* x, weights, bias, mask, past, bias of scores, length of the past */
-static void lower_packed(sis__lowering *k) {
+void sis__lower_packed_attention(sis__lowering *k) {
     const Sis__Onnx__Attribute *sizes = sis__lower_attribute(k, "qkv_hidden_sizes");
     int64_t heads = sis__lower_int(k, "num_heads", 0);
     sis__lower_attribute(k, "past_present_share_buffer");
@@ -163,7 +163,7 @@ static void lower_packed(sis__lowering *k) {
 }
 
 /* q, k, v, bias, mask, bias of scores, past keys, past values, length of the past, cache */
-static void lower_multi_head(sis__lowering *k) {
+void sis__lower_multi_head(sis__lowering *k) {
     static const char *const from[] = {"0", "1", "2"}, *const with[] = {"a", "b", "c"},
                              *const to[] = {"q", "t", "v"};
     int64_t heads = sis__lower_int(k, "num_heads", 0);
@@ -207,7 +207,7 @@ static void repeat(sis__lowering *k, const char *from, const char *to, int64_t s
 /* Attention of the standard: q, k, v, mask, past keys, past values, lengths. Three axes are (batch,
  * length, heads * size) with the numbers of heads as attributes, four are (batch, heads, length,
  * size). */
-static void lower_standard(sis__lowering *k) {
+void sis__lower_attention(sis__lowering *k) {
     int64_t heads = sis__lower_int(k, "q_num_heads", 0);
     int64_t shared = sis__lower_int(k, "kv_num_heads", 0);
     int causal = sis__lower_int(k, "is_causal", 0) != 0;
@@ -306,7 +306,7 @@ static void turn(sis__lowering *k, size_t cosine, size_t positions) {
     sis__lower_step(k, "Reshape back shape > y");
 }
 
-static void lower_rotary(sis__lowering *k) { /* x, positions, cosines, sines */
+void sis__lower_rotary(sis__lowering *k) { /* x, positions, cosines, sines */
     if (sis__lower_int(k, "is_packed_batching", 0))
         k->refused = "of packed batches";
     else if (sis__lower_float(k, "scale", 1) != 1)
@@ -315,14 +315,14 @@ static void lower_rotary(sis__lowering *k) { /* x, positions, cosines, sines */
         turn(k, 2, 1);
 }
 
-static void lower_standard_rotary(sis__lowering *k) { /* x, cosines, sines, positions */
+void sis__lower_standard_rotary(sis__lowering *k) { /* x, cosines, sines, positions */
     turn(k, 1, 3);
 }
 
 /* ---- Normalisations -------------------------------------------------------------------------- */
 
 /* ids, segments, words, positions and segments as matrices, gamma, beta, mask, positions -> y, lengths of the mask, sum */
-static void lower_embed(sis__lowering *k) {
+void sis__lower_embed(sis__lowering *k) {
     double epsilon = (double)sis__lower_float(k, "epsilon", 1e-12f);
     const char *sum = "words";
     sis__lower_attribute(k, "mask_index_type");
@@ -366,33 +366,10 @@ static void lower_skip(sis__lowering *k, int centred) {
         sis__lower_step(k, "RMSNormalization %s 2 > y {axis=-1 epsilon=%.8e}", sum, epsilon);
 }
 
-static void lower_skip_norm(sis__lowering *k) {
+void sis__lower_skip_norm(sis__lowering *k) {
     lower_skip(k, 1);
 }
 
-static void lower_skip_simplified(sis__lowering *k) {
+void sis__lower_skip_simplified(sis__lowering *k) {
     lower_skip(k, 0);
-}
-
-sis__lower_fn sis__lower_transformer(const Sis__Onnx__Node *n) {
-    static const struct {
-        const char *domain, *name;
-        sis__lower_fn lower;
-    } rows[] = {
-        {"", "Attention", lower_standard},
-        {"", "RotaryEmbedding", lower_standard_rotary},
-        {"com.microsoft", "Attention", lower_packed},
-        {"com.microsoft", "MultiHeadAttention", lower_multi_head},
-        {"com.microsoft", "RotaryEmbedding", lower_rotary},
-        {"com.microsoft", "EmbedLayerNormalization", lower_embed},
-        {"com.microsoft", "SkipLayerNormalization", lower_skip_norm},
-        {"com.microsoft", "SkipSimplifiedLayerNormalization", lower_skip_simplified},
-    };
-    const char *domain = n->domain && strcmp(n->domain, "ai.onnx") != 0 ? n->domain : "";
-    if (!n->op_type || n->n_output == 0 || !*n->output[0])
-        return NULL;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(n->op_type, rows[i].name) == 0 && strcmp(domain, rows[i].domain) == 0)
-            return rows[i].lower;
-    return NULL;
 }

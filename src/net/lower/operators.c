@@ -41,6 +41,8 @@ enum { MAX_STEPS = 13 };
 #define TO_CHANNELS "{perm=[0 3 1 2]}" /* of images */
 #define TO_LAST "{perm=[0 2 3 1]}"
 
+typedef void (*lower_fn)(sis__lowering *k);
+
 typedef struct rule {
     const char *name;
     const char *steps[MAX_STEPS];
@@ -531,27 +533,38 @@ static void lower_fill(sis__lowering *k) {
 }
 
 /* Operators that functions lower. Max and Min of two inputs stay. */
-static sis__lower_fn function_of(const Sis__Onnx__Node *n) {
+static lower_fn function_of(const Sis__Onnx__Node *n) {
     static const struct {
         const char *domain, *name;
-        sis__lower_fn lower;
+        lower_fn lower;
     } rows[] = {
-        {"", "Einsum", sis__lower_einsum},   {"", "Max", lower_variadic},
-        {"", "Min", lower_variadic},         {"", "Sum", lower_variadic},
-        {"", "ConstantOfShape", lower_fill}, {"com.microsoft", "QLinearConcat", lower_concat},
+        {"", "Einsum", sis__lower_einsum},
+        {"", "Attention", sis__lower_attention},
+        {"", "RotaryEmbedding", sis__lower_standard_rotary},
+        {"", "Max", lower_variadic},
+        {"", "Min", lower_variadic},
+        {"", "Sum", lower_variadic},
+        {"", "ConstantOfShape", lower_fill},
+        {"com.microsoft", "QLinearConcat", lower_concat},
+        {"com.microsoft", "Attention", sis__lower_packed_attention},
+        {"com.microsoft", "MultiHeadAttention", sis__lower_multi_head},
+        {"com.microsoft", "RotaryEmbedding", sis__lower_rotary},
+        {"com.microsoft", "EmbedLayerNormalization", sis__lower_embed},
+        {"com.microsoft", "SkipLayerNormalization", sis__lower_skip_norm},
+        {"com.microsoft", "SkipSimplifiedLayerNormalization", sis__lower_skip_simplified},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(n->op_type, rows[i].name) == 0 && is_of(n, rows[i].domain))
             return rows[i].lower == lower_variadic && n->n_input == 2 && *n->op_type == 'M'
                        ? NULL
                        : rows[i].lower;
-    return sis__lower_transformer(n);
+    return NULL;
 }
 
 /* How a node is lowered: not at all, by a rule, by a function, or it is refused. */
 typedef struct {
     const rule *rule;
-    sis__lower_fn lower;
+    lower_fn lower;
     const char *refused;
 } choice;
 
@@ -576,7 +589,7 @@ static choice choose(sis__index *g, const Sis__Onnx__Node *n) {
         return (choice){0};
     if (g)
         return choose_level(g, n);
-    sis__lower_fn lower = function_of(n);
+    lower_fn lower = function_of(n);
     if (lower)
         return (choice){.lower = lower};
     if (is_of(n, "") && sis__proto_int(n, "broadcast", 0))

@@ -47,11 +47,15 @@ float sis__lower_float(sis__lowering *k, const char *name, float missing);
 const char *sis__lower_input(const sis__lowering *k, size_t i);
 const char *sis__lower_output(const sis__lowering *k, size_t i);
 
-/* The function that lowers a transformer operator (attention.c); NULL: another operator. */
-typedef void (*sis__lower_fn)(sis__lowering *k);
-sis__lower_fn sis__lower_transformer(const struct Sis__Onnx__Node *n);
-
-/* einsum.c */
+/* Functions that lower one operator: attention.c, einsum.c. */
+void sis__lower_attention(sis__lowering *k); /* of the standard */
+void sis__lower_packed_attention(sis__lowering *k);
+void sis__lower_multi_head(sis__lowering *k);
+void sis__lower_standard_rotary(sis__lowering *k);
+void sis__lower_rotary(sis__lowering *k);
+void sis__lower_embed(sis__lowering *k);
+void sis__lower_skip_norm(sis__lowering *k);
+void sis__lower_skip_simplified(sis__lowering *k);
 void sis__lower_einsum(sis__lowering *k);
 
 #endif

@@ -39,6 +39,9 @@ int sis__lines_source(const sis__plan *p, const sis__step *s, size_t out, size_t
 /* Set the axes of x that are reduced, as (kept, reduced) loops. */
 void sis__reduce_over(sis__reduce *e, const sis__tensor *x, const unsigned char *reduced);
 
+/* Forward of operators whose outputs are known when the plan is made: never called. */
+int sis__never_run(const sis__step *s, sis__run *r);
+
 /* Backward of operators that copy values: the gradient is copied. */
 int sis__pass_back(const sis__step *s, sis__run *r);
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "net/onnx/proto.h"
 #include "net/onnx/words.h"
+#include "net/ops/axes.h"
 #include "net/ops/encode.h"
 #include "net/ops/ops.h"
 #include "net/plan/plan.h"
@@ -62,13 +63,7 @@ static int constant_shape(sis__shape_ctx *c) {
     return c->error ? c->error : sis__ctx_fail(c, SIS_E_UNSUPPORTED, "a value of another kind");
 }
 
-/* Never called: the output is known when the plan is made. */
-static int no_forward(const sis__step *s, sis__run *r) {
-    (void)s, (void)r;
-    return SIS_OK;
-}
-
-const sis__op sis__op_constant = {0, 0, constant_shape, no_forward, NULL, .trait = SIS__MIXES};
+const sis__op sis__op_constant = {0, 0, constant_shape, sis__never_run, NULL, .trait = SIS__MIXES};
 
 /* ---- Shape --------------------------------------------------------------------------------- */
 
@@ -96,7 +91,7 @@ static int shape_shape(sis__shape_ctx *c) {
     return c->error;
 }
 
-const sis__op sis__op_shape = {1, 1, shape_shape, no_forward, NULL, .trait = SIS__MIXES_TEXTS};
+const sis__op sis__op_shape = {1, 1, shape_shape, sis__never_run, NULL, .trait = SIS__MIXES_TEXTS};
 
 /* ---- Range: computed in a run (or folded, which the plan limits) ----------------------------- */
 

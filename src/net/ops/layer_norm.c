@@ -67,9 +67,8 @@ static int layer_norm(sis__shape_ctx *c, int centred, int has_axis) {
     const sis__tensor *x = sis__ctx_input(c, 0);
     normal *p = (normal *)sis__ctx_own(c, sizeof *p);
     float epsilon = sis__attr_float(c, "epsilon", 1e-5f);
-    int64_t stash = sis__attr_int(c, "stash_type", 1);
+    sis__attr_find(c, "stash_type");
     size_t axis = sis__ctx_axis(c, has_axis ? sis__attr_int(c, "axis", -1) : -1, x->rank);
-    (void)stash;
     if (c->error)
         return c->error;
     *p = (normal){.inner = 1, .epsilon = epsilon, .centred = centred};

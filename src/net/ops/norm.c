@@ -165,12 +165,10 @@ static int scaler_shape(sis__shape_ctx *c) {
 
 static int scaler_forward(const sis__step *s, sis__run *r) {
     const sis__norm *m = &s->p.norm;
-    const void *x = sis__in(s, r, 0);
     float *y = sis__out(s, r, 0);
-    int integers = sis__tin(s, r, 0)->dtype == SIS__I64;
     for (size_t i = 0; i < m->outer * m->channels; i++) {
         size_t c = i % m->channels;
-        float v = integers ? (float)((const int64_t *)x)[i] : ((const float *)x)[i];
+        float v = (float)sis__number_at(sis__tin(s, r, 0), sis__in(s, r, 0), i);
         y[i] = (v - m->shift[c * m->shift_step]) * m->scale[c * m->scale_step];
     }
     return SIS_OK;
@@ -225,12 +223,10 @@ static double norm_of(const sis__norm *m, const float *x) {
 
 static int normalizer_forward(const sis__step *s, sis__run *r) {
     const sis__norm *m = &s->p.norm;
-    const void *x = sis__in(s, r, 0);
-    int whole = sis__tin(s, r, 0)->dtype == SIS__I64;
     for (size_t o = 0; o < m->outer; o++) {
         float *y = sis__out(s, r, 0) + o * m->channels;
         for (size_t i = 0, at = o * m->channels; i < m->channels; i++, at++)
-            y[i] = whole ? (float)((const int64_t *)x)[at] : ((const float *)x)[at];
+            y[i] = (float)sis__number_at(sis__tin(s, r, 0), sis__in(s, r, 0), at);
         double norm = norm_of(m, y);
         for (size_t i = 0; i < m->channels; i++)
             y[i] = norm != 0 ? (float)(y[i] / norm) : y[i];

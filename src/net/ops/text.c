@@ -18,11 +18,6 @@
 #include "net/ops/encode.h"
 #include "net/ops/ops.h"
 
-static int never_run(const sis__step *s, sis__run *r) {
-    (void)s, (void)r;
-    return SIS_OK;
-}
-
 /* Input 0 must be constant texts: the number of remaining words depends on them. */
 static int need_known_texts(sis__shape_ctx *c) {
     const sis__tensor *x = sis__ctx_input(c, 0);
@@ -93,8 +88,8 @@ static int normalizer_shape(sis__shape_ctx *c) {
     return c->error;
 }
 
-const sis__op sis__op_string_normalizer = {1,         1,    normalizer_shape,
-                                           never_run, NULL, .trait = SIS__MIXES_TEXTS};
+const sis__op sis__op_string_normalizer = {
+    1, 1, normalizer_shape, sis__never_run, NULL, .trait = SIS__MIXES_TEXTS};
 
 /* ---- TfIdfVectorizer ------------------------------------------------------------------------- */
 
@@ -417,5 +412,5 @@ static int tokenizer_shape(sis__shape_ctx *c) {
     return c->error;
 }
 
-const sis__op sis__op_tokenizer = {1,         1,    tokenizer_shape,
-                                   never_run, NULL, .trait = SIS__MIXES_TEXTS};
+const sis__op sis__op_tokenizer = {
+    1, 1, tokenizer_shape, sis__never_run, NULL, .trait = SIS__MIXES_TEXTS};
