@@ -33,15 +33,6 @@ static int has_output(const sis__lowering *k, size_t i) {
 
 /* ---- Attention ------------------------------------------------------------------------------- */
 
-/* `to` = 0, 1, ... along an axis of the scores. */
-static void count_along(sis__lowering *k, int axis, const char *to) {
-    sis__lower_step(k, "Shape scores > %s_1 {start=%d end=%d}", to, axis, axis + 1);
-    sis__lower_step(k, "Squeeze %s_1 > %s_n {axes=[0]}", to, to);
-    sis__lower_step(k, "Constant > %s_0 {value_int=0}", to);
-    sis__lower_step(k, "Constant > %s_by {value_int=1}", to);
-    sis__lower_step(k, "Range %s_0 %s_n %s_by > %s", to, to, to, to);
-}
-
 /* q (batch, heads, queries, size) and t (batch, heads, size, keys) -> scaled */
 static void score(sis__lowering *k, float cap) {
     float scale = sis__lower_float(k, "scale", 0);
@@ -66,8 +57,8 @@ static void score(sis__lowering *k, float cap) {
 
 /* Causal mask: hide the keys after each query in `from`, which is scores or a mask. */
 static const char *hide_later(sis__lowering *k, const char *from) {
-    count_along(k, 2, "queries");
-    count_along(k, 3, "keys");
+    sis__lower_count(k, "scores", 2, "queries");
+    sis__lower_count(k, "scores", 3, "keys");
     sis__lower_step(k, "Unsqueeze queries > down {axes=[1]}");
     sis__lower_step(k, "Less down keys > later");
     sis__lower_step(k, "Constant > far {value_float=%.8e}", far_below);
@@ -108,7 +99,7 @@ static const char *add_mask(sis__lowering *k, size_t i, const char *scores) {
     if (!has_input(k, i))
         return scores;
     if (k->lengths && strcmp(k->lengths, sis__lower_input(k, i)) == 0) {
-        count_along(k, 3, "places");
+        sis__lower_count(k, "scores", 3, "places");
         sis__lower_step(k, "Cast %zu > ends {to=7}", i);
         sis__lower_step(k, "Unsqueeze ends > end {axes=[1 2 3]}");
         sis__lower_step(k, "Less places end > there");

@@ -33,6 +33,7 @@
 #include "net/lower/bias.h"
 #include "net/lower/exact_quant.h"
 #include "net/lower/index.h"
+#include "net/onnx/graph.h"
 #include "net/onnx/proto.h"
 
 enum { MAX_STEPS = 13 };
@@ -83,7 +84,6 @@ static const rule float_gemm = {"QGemm",
 static const rule rules[] = {
     /* the same under another name */
     {"Pad", {"Pad 0 1 2 > y {*}"}},
-    {"Trilu", {"Trilu 0 1 > y {*}"}},
     {"Range", {"Range 0 1 2 > y"}},
     {"ExpandDims", {"Unsqueeze 0 1 > y"}},
     {"QuantizeLinear", {"QuantizeLinear 0 1 2 > y {*}"}},
@@ -532,6 +532,31 @@ static void lower_fill(sis__lowering *k) {
     sis__lower_step(k, "Expand w 0 > y");
 }
 
+void sis__lower_count(sis__lowering *k, const char *of, int axis, const char *to) {
+    int end = axis == -1 ? SIS__MAX_RANK : axis + 1;
+    sis__lower_step(k, "Shape %s > %s_1 {start=%d end=%d}", of, to, axis, end);
+    sis__lower_step(k, "Squeeze %s_1 > %s_n {axes=[0]}", to, to);
+    sis__lower_step(k, "Constant > %s_0 {value_int=0}", to);
+    sis__lower_step(k, "Constant > %s_by {value_int=1}", to);
+    sis__lower_step(k, "Range %s_0 %s_n %s_by > %s", to, to, to, to);
+}
+
+/* Trilu: zeros below the diagonal of matrices, or above it. */
+static void lower_trilu(sis__lowering *k) {
+    int upper = sis__lower_int(k, "upper", 1) != 0;
+    sis__lower_count(k, "0", -2, "rows");
+    sis__lower_count(k, "0", -1, "cols");
+    sis__lower_step(k, "Unsqueeze rows > down {axes=[1]}");
+    sis__lower_step(k, "Sub cols down > diagonal");
+    if (!*sis__lower_input(k, 1))
+        sis__lower_step(k, "Constant > main {value_int=0}");
+    sis__lower_step(k, "%s diagonal %s > stays", upper ? "GreaterOrEqual" : "LessOrEqual",
+                    *sis__lower_input(k, 1) ? "1" : "main");
+    sis__lower_step(k, "Constant > nothing {value_int=0}");
+    sis__lower_step(k, "CastLike nothing 0 > zero");
+    sis__lower_step(k, "Where stays 0 zero > y");
+}
+
 /* Operators that functions lower. Max and Min of two inputs stay. */
 static lower_fn function_of(const Sis__Onnx__Node *n) {
     static const struct {
@@ -545,6 +570,8 @@ static lower_fn function_of(const Sis__Onnx__Node *n) {
         {"", "Min", lower_variadic},
         {"", "Sum", lower_variadic},
         {"", "ConstantOfShape", lower_fill},
+        {"", "Trilu", lower_trilu},
+        {"com.microsoft", "Trilu", lower_trilu},
         {"com.microsoft", "QLinearConcat", lower_concat},
         {"com.microsoft", "Attention", sis__lower_packed_attention},
         {"com.microsoft", "MultiHeadAttention", sis__lower_multi_head},

@@ -47,6 +47,9 @@ float sis__lower_float(sis__lowering *k, const char *name, float missing);
 const char *sis__lower_input(const sis__lowering *k, size_t i);
 const char *sis__lower_output(const sis__lowering *k, size_t i);
 
+/* `to` = 0, 1, ... along an axis of a value; -2 and -1 are its last two. */
+void sis__lower_count(sis__lowering *k, const char *of, int axis, const char *to);
+
 /* Functions that lower one operator: attention.c, einsum.c. */
 void sis__lower_attention(sis__lowering *k); /* of the standard */
 void sis__lower_packed_attention(sis__lowering *k);

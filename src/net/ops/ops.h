@@ -101,7 +101,6 @@
     X(GATHER_ND, "", "GatherND", gather_nd)                                                        \
     X(ONE_HOT, "", "OneHot", one_hot)                                                              \
     /* rearrange.c */                                                                              \
-    X(TRILU, "", "Trilu", trilu)                                                                   \
     X(CUM_SUM, "", "CumSum", cum_sum)                                                              \
     /* quant.c */                                                                                  \
     X(QUANTIZE_LINEAR, "", "QuantizeLinear", quantize_linear)                                      \

@@ -1,66 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Trilu and CumSum, which transformers use for causal masks and positions.
+ * CumSum, which transformers use for positions.
  */
-#include <string.h>
-
 #include "base/error.h"
 #include "net/ops/axes.h"
 #include "net/ops/ops.h"
-
-/* ---- Trilu ----------------------------------------------------------------------------------- */
-
-typedef struct {
-    int64_t k, rows, cols; /* diagonal k, relative to the main one */
-    int upper;
-} triangle;
-
-static int trilu_shape(sis__shape_ctx *c) {
-    const sis__tensor *x = sis__ctx_input(c, 0);
-    triangle *p = (triangle *)sis__ctx_own(c, sizeof *p);
-    int upper = sis__attr_int(c, "upper", 1) != 0;
-    size_t n = 0;
-    const int64_t *given = sis__ctx_input(c, 1) ? sis__ctx_ints(c, 1, &n) : NULL;
-    if (x->rank < 2)
-        sis__ctx_fail(c, SIS_E_FORMAT, "an input that is not a matrix");
-    if (c->error)
-        return c->error;
-    *p = (triangle){.rows = (int64_t)x->dims[x->rank - 2],
-                    .cols = (int64_t)x->dims[x->rank - 1],
-                    .upper = upper};
-    int64_t k = n ? given[0] : 0;
-    p->k = k > p->cols + 1 ? p->cols + 1 : k < -p->rows - 1 ? -p->rows - 1 : k;
-    return sis__ctx_output(c, 0, x->dtype, x->rank, x->dims);
-}
-
-static int stays(const triangle *p, size_t i) {
-    int64_t col = (int64_t)i % p->cols, row = (int64_t)i / p->cols % p->rows;
-    return p->upper ? col - row >= p->k : col - row <= p->k;
-}
-
-static int trilu_forward(const sis__step *s, sis__run *r) {
-    const sis__tensor *t = sis__tout(s, r, 0);
-    size_t size = sis__dtype_size(t->dtype);
-    const char *x = (const char *)sis__in(s, r, 0);
-    char *y = (char *)sis__out(s, r, 0);
-    memset(y, 0, t->count * size);
-    for (size_t i = 0; i < t->count; i++)
-        if (stays((const triangle *)s->p.own, i))
-            memcpy(y + i * size, x + i * size, size);
-    return SIS_OK;
-}
-
-static int trilu_backward(const sis__step *s, sis__run *r) {
-    float *dx = sis__din(s, r, 0);
-    for (size_t i = 0; dx && i < sis__tout(s, r, 0)->count; i++)
-        dx[i] += stays((const triangle *)s->p.own, i) ? sis__dout(s, r, 0)[i] : 0;
-    return SIS_OK;
-}
-
-const sis__op sis__op_trilu = {
-    1, 2, trilu_shape, trilu_forward, trilu_backward, .trait = SIS__MIXES};
-
-/* ---- CumSum ---------------------------------------------------------------------------------- */
 
 typedef struct {
     sis__axis axis;
