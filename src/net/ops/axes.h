@@ -36,6 +36,21 @@ int sis__images_source(const sis__plan *p, const sis__step *s, size_t out, size_
 int sis__lines_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
                       sis__source *from);
 
+/* An operator that copies values in another order. Its shape function declares the output and fills
+ * p.strided: the digits of an output index, and the step of each in the input. */
+int sis__strided_forward(const sis__step *s, sis__run *r);
+int sis__strided_backward(const sis__step *s, sis__run *r);
+int sis__strided_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
+                        sis__source *from);
+#define SIS__STRIDED_OPERATOR(name, min, max, shape)                                               \
+    const sis__op sis__op_##name = {min,                                                           \
+                                    max,                                                           \
+                                    shape,                                                         \
+                                    sis__strided_forward,                                          \
+                                    sis__strided_backward,                                         \
+                                    .trait = SIS__MOVES,                                           \
+                                    .source = sis__strided_source};
+
 /* Set the axes of x that are reduced, as (kept, reduced) loops. */
 void sis__reduce_over(sis__reduce *e, const sis__tensor *x, const unsigned char *reduced);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "net/ops/axes.h"
 #include "net/ops/broadcast.h"
 #include "net/ops/ops.h"
 
@@ -84,21 +85,21 @@ static void add_row(void *ctx, ptrdiff_t x, size_t y) {
         m->dx[x + (ptrdiff_t)i * m->step] += m->dy[y + i];
 }
 
-static int strided_forward(const sis__step *s, sis__run *r) {
+int sis__strided_forward(const sis__step *s, sis__run *r) {
     mover m = mover_of(s, r);
     each_row(&s->p.strided, copy_row, &m);
     return SIS_OK;
 }
 
-static int strided_backward(const sis__step *s, sis__run *r) {
+int sis__strided_backward(const sis__step *s, sis__run *r) {
     mover m = mover_of(s, r);
     if (m.dx)
         each_row(&s->p.strided, add_row, &m);
     return SIS_OK;
 }
 
-static int strided_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
-                          sis__source *from) {
+int sis__strided_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
+                        sis__source *from) {
     const sis__strided *m = &s->p.strided;
     (void)p, (void)out;
     from->same = 1;
@@ -287,18 +288,9 @@ static int slice_shape(sis__shape_ctx *c) {
     return strided_output(c, p);
 }
 
-#define STRIDED(name, min, max)                                                                    \
-    const sis__op sis__op_##name = {min,                                                           \
-                                    max,                                                           \
-                                    name##_shape,                                                  \
-                                    strided_forward,                                               \
-                                    strided_backward,                                              \
-                                    .trait = SIS__MOVES,                                           \
-                                    .source = strided_source};
-STRIDED(transpose, 1, 1)
-STRIDED(expand, 2, 2)
-STRIDED(tile, 2, 2)
-STRIDED(slice, 1, 5)
-STRIDED(swap, 1, 1)
-STRIDED(sink, 1, 1)
-#undef STRIDED
+SIS__STRIDED_OPERATOR(transpose, 1, 1, transpose_shape)
+SIS__STRIDED_OPERATOR(expand, 2, 2, expand_shape)
+SIS__STRIDED_OPERATOR(tile, 2, 2, tile_shape)
+SIS__STRIDED_OPERATOR(slice, 1, 5, slice_shape)
+SIS__STRIDED_OPERATOR(swap, 1, 1, swap_shape)
+SIS__STRIDED_OPERATOR(sink, 1, 1, sink_shape)

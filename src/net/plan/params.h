@@ -77,7 +77,7 @@ typedef struct sis__reduce {
 /* Transpose, Slice, Expand and the like: y[i0..] = x[offset + sum i_d * stride_d]. */
 typedef struct sis__strided {
     size_t rank;
-    size_t dims[2 * SIS__MAX_RANK];      /* of y; Tile splits each axis in two */
+    size_t dims[2 * SIS__MAX_RANK];      /* of y, whose axes may be split (Tile) */
     ptrdiff_t stride[2 * SIS__MAX_RANK]; /* in x, may be negative or 0 */
     ptrdiff_t offset;
 } sis__strided;
