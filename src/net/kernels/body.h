@@ -731,19 +731,14 @@ static void max_row(float *y, const float *x, size_t n) {
 }
 
 static float max_of(const float *x, size_t n) {
-    size_t i = 0;
-    float best = x[0], lanes[LANES];
-    if (n >= LANES) {
-        vec top = load(x);
-        for (i = LANES; i + LANES <= n; i += LANES)
-            top = larger_of(load(x + i), top);
-        store(lanes, top);
-        for (size_t k = 0; k < LANES; k++)
-            best = larger(best, lanes[k]);
-    }
-    for (; i < n; i++)
-        best = larger(best, x[i]);
-    return best;
+    float lanes[LANES];
+    vec top = fill_some(x, n, x[0]);
+    for (size_t i = LANES; i < n; i += LANES)
+        top = larger_of(fill_some(x + i, n - i, x[0]), top);
+    store(lanes, top);
+    UNROLL for (size_t half = LANES / 2; half > 0; half /= 2)
+        UNROLL for (size_t i = 0; i < half; i++) lanes[i] = larger(lanes[i], lanes[i + half]);
+    return lanes[0];
 }
 
 /* ---- Recurrent cells ----------------------------------------------------------------------- */

@@ -131,12 +131,20 @@ static void join_row(int op, const float *x, size_t n, double *v) {
     if (op == SIS__OP_REDUCE_SUM || op == SIS__OP_REDUCE_MEAN)
         for (size_t k = 0; k < n; k++)
             v[k] += (double)x[k];
-    else if (op == SIS__OP_REDUCE_MAX)
-        for (size_t k = 0; k < n; k++)
-            v[k] = join(SIS__OP_REDUCE_MAX, v[k], (double)x[k]);
     else
         for (size_t k = 0; k < n; k++)
             v[k] = join(op, v[k], (double)x[k]);
+}
+
+/* The maxima of n columns, whose first values are at x[row]. */
+static void max_of_columns(const sis__reduce *e, const float *x, size_t row, size_t n, float *y) {
+    const sis__kernels *kn = sis__kernels_best();
+    size_t over[SIS__MAX_RANK] = {0};
+    for (size_t k = 0; k < n; k++)
+        y[k] = -INFINITY;
+    do
+        kn->max_row(y, x + row, n);
+    while (sis__index_next(e->n_reduced, e->reduced, e->reduced_stride, over, &row));
 }
 
 /* Over axes before the last: columns side by side, each in the order of the input. 0: not this case. */
@@ -153,6 +161,10 @@ static int reduce_columns(const sis__step *s, sis__run *r) {
             double v[COLUMNS];
             size_t over[SIS__MAX_RANK] = {0}, row = at + from;
             n = e->kept[last] - from < COLUMNS ? e->kept[last] - from : COLUMNS;
+            if (s->op == SIS__OP_REDUCE_MAX) {
+                max_of_columns(e, sis__in(s, r, 0), row, n, y);
+                continue;
+            }
             for (size_t k = 0; k < n; k++)
                 v[k] = start_of(s->op);
             do
