@@ -838,7 +838,7 @@ int sis_motif_align(const sis_motif *motif, const char *sequence, const int *fea
 typedef struct sis_robust_opt {
     const sis_deck *deck; /* hot-deck masks that replace its own; borrowed */
     size_t samples;       /* number of them, and of random halves; at least 1 */
-    uint64_t seed;        /* of example 0; input i of a call has seed + i */
+    uint64_t seed;
     size_t height,
         width;       /* arrangement of features, as in sis_features_around; 0: no neighbours */
     size_t distance; /* of neighbours that are put back */
@@ -851,10 +851,9 @@ typedef struct sis_robustness {
     double half, half_holds; /* with random halves of all other features put back: mean, share */
 } sis_robustness;
 
-/* Test n rationales (parts that are kept): out (n). opt->threshold and below define sufficiency.
- * Needs memory for `samples` masks of each. */
-int sis_robustness_measure(const sis_model *model, const sis_part *parts, size_t n,
-                           const sis_opt *opt, const sis_robust_opt *robust, sis_robustness *out);
+/* Test a rationale (a part that is kept). opt->threshold and below define sufficiency. */
+int sis_robustness_measure(const sis_model *model, const sis_part *part, const sis_opt *opt,
+                           const sis_robust_opt *robust, sis_robustness *out);
 
 /* ---- Metrics ------------------------------------------------------------------------------
  *

@@ -248,6 +248,12 @@ void sis_deck_free(sis_deck *deck);
 int sis_deck_draw(const sis_deck *deck, const sis_input *input, size_t n_samples, uint64_t seed,
                   double *mask);
 
+/* n > 0 copies of an input, each with one mask drawn as above, which only sis_deck_copies_free
+ * frees. */
+int sis_deck_copies(const sis_deck *deck, const sis_input *input, size_t n, uint64_t seed,
+                    sis_input **copies);
+void sis_deck_copies_free(sis_input *copies);
+
 /* How much scores depend on the draws: for each of n subsets of the input alone, the mean score
  * over n_samples > 1 new draws of the rest and its standard error, to scores and errors (n). Only
  * jobs, memory and progress of the options are used. */

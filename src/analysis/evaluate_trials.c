@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum { BLOCK = 64 }; /* rationales tried together */
+enum { SEEDS = 64 }; /* of the rationales of an example */
 
 /* ---- Hot decks ----------------------------------------------------------------------------- */
 
@@ -136,19 +136,15 @@ static size_t count_robust(const sis__evaluation *ev, size_t e) {
 /* Rationales of one method and example, which share decision and grid. */
 static int try_method(const sis__evaluation *ev, const sis__method *m, size_t e,
                       const sis_model *model, const sis_opt *opt, sis_robustness *found) {
-    sis_robust_opt robust = {.deck = ev->deck,
-                             .samples = ev->o->samples,
-                             .seed = ev->o->seed + e * BLOCK,
-                             .distance = ev->o->around};
+    sis_robust_opt robust = {
+        .deck = ev->deck, .samples = ev->o->samples, .distance = ev->o->around};
     int error = SIS_OK;
     find_grid(ev, m->of[e], &robust.height, &robust.width);
-    for (size_t i = m->first[e], n; error == SIS_OK && i < m->first[e + 1]; i += n, found += n) {
-        sis_part parts[BLOCK];
-        n = m->first[e + 1] - i < BLOCK ? m->first[e + 1] - i : BLOCK;
-        for (size_t k = 0; k < n; k++)
-            parts[k] = (sis_part){&ev->subjects[e].input, m->items[i + k].features,
-                                  m->items[i + k].n_features, 0};
-        error = sis_robustness_measure(model, parts, n, opt, &robust, found);
+    for (size_t i = m->first[e], k = 0; error == SIS_OK && i < m->first[e + 1]; i++, k++) {
+        const sis_rated *x = &m->items[i];
+        const sis_part part = {&ev->subjects[e].input, x->features, x->n_features, 0};
+        robust.seed = ev->o->seed + e * SEEDS + k % SEEDS;
+        error = sis_robustness_measure(model, &part, opt, &robust, &found[k]);
     }
     return error;
 }

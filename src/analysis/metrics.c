@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Metrics from the literature: faithfulness of a ranking at cuts, stability of a subset when other
- * features are put back, and agreement of two sets of features.
- *
- * All evaluations for one ranking or subset are made in one call.
+ * Metrics from the literature: faithfulness of a ranking at cuts, and agreement of two sets of
+ * features. All evaluations for one ranking are made in one call.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +12,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/order.h"
-#include "base/rng.h"
 
 static const double PERCENT[SIS_N_CUTS] = {1, 5, 10, 20, 50};
 static const size_t COUNT[SIS_N_CUTS] = {1, 2, 3, 5, 10};
@@ -34,57 +31,22 @@ size_t sis_cut_count(size_t cut) {
 
 /* ---- Rankings ------------------------------------------------------------------------------ */
 
-/* The parts of a ranking: at each cut those kept and masked; then for each draw the same with
- * values of the deck instead of the mask; the whole input last. */
-typedef struct {
-    sis_part *parts;
-    double *scores, *masks; /* masks (samples, n_values) */
-    sis_input *drawn;       /* (samples) */
-    size_t n;
-} questions;
-
-static void release(questions *q) {
-    free(q->parts);
-    free(q->scores);
-    free(q->masks);
-    free(q->drawn);
-}
-
-static size_t draws_of(const sis_ranking *r) {
-    return r->deck ? r->samples : 0;
-}
-
-static int draw(questions *q, const sis_ranking *r) {
-    const sis_input *in = r->input;
-    if (draws_of(r) == 0)
-        return SIS_OK;
-    q->drawn = SIS_NEW(sis_input, r->samples);
-    q->masks = (double *)sis__alloc_raw(r->samples, in->n_values * sizeof *q->masks);
-    if (!q->drawn || !q->masks)
-        return SIS_E_NOMEM;
-    for (size_t s = 0; s < r->samples; s++) {
-        q->drawn[s] = *in;
-        q->drawn[s].mask = q->masks + s * in->n_values;
-        q->drawn[s].n_samples = 1;
-    }
-    return sis_deck_draw(r->deck, in, r->samples, r->seed, q->masks);
-}
-
-static void ask(questions *q, const sis_ranking *r, size_t n_features) {
+/* The parts of a ranking: at each cut those kept and masked, each followed by the same with values
+ * of the deck instead of the mask; the whole input last. */
+static size_t list_parts(const sis_ranking *r, size_t n_features, const sis_input *drawn,
+                         size_t draws, sis_part *parts) {
+    size_t n = 0;
     for (size_t k = 0; k < SIS_N_CUTS; k++) {
         size_t cut = r->by_count ? sis_cut_count(k) : sis_cut_features(k, n_features);
-        sis_part part = {.input = r->input, .features = r->order, .n = cut < r->n ? cut : r->n};
-        for (int without = 0; without < 2; without++) {
-            part.input = r->input;
-            part.without = without;
-            q->parts[q->n++] = part;
-            for (size_t s = 0; s < draws_of(r); s++) {
-                part.input = &q->drawn[s];
-                q->parts[q->n++] = part;
-            }
-        }
+        for (int without = 0; without < 2; without++)
+            for (size_t s = 0; s <= draws; s++)
+                parts[n++] = (sis_part){.input = s ? &drawn[s - 1] : r->input,
+                                        .features = r->order,
+                                        .n = cut < r->n ? cut : r->n,
+                                        .without = without};
     }
-    q->parts[q->n++] = (sis_part){.input = r->input, .without = 1};
+    parts[n++] = (sis_part){.input = r->input, .without = 1};
+    return n;
 }
 
 /* The mean absolute change from `whole`. */
@@ -95,14 +57,14 @@ static double mean_gap(const double *scores, size_t n, double whole) {
     return n ? sum / (double)n : NAN;
 }
 
-static void conclude(const questions *q, size_t draws, int below, sis_faithfulness *out) {
-    double whole = q->scores[q->n - 1], sign = below ? -1 : 1;
-    const double *left = q->scores;
-    for (size_t k = 0; k < SIS_N_CUTS; k++, left += 2 * (draws + 1)) {
-        const double *masked = left + draws + 1;
-        out->sufficiency[k] = sign * (whole - left[0]);
+static void conclude(const double *scores, size_t n, size_t draws, int below,
+                     sis_faithfulness *out) {
+    double whole = scores[n - 1], sign = below ? -1 : 1;
+    for (size_t k = 0; k < SIS_N_CUTS; k++, scores += 2 * (draws + 1)) {
+        const double *masked = scores + draws + 1;
+        out->sufficiency[k] = sign * (whole - scores[0]);
         out->comprehensiveness[k] = sign * (whole - masked[0]);
-        out->pgu[k] = mean_gap(left + 1, draws, whole);
+        out->pgu[k] = mean_gap(scores + 1, draws, whole);
         out->pgi[k] = mean_gap(masked + 1, draws, whole);
     }
 }
@@ -112,98 +74,22 @@ int sis_faithfulness_measure(const sis_model *model, const sis_ranking *ranking,
     long n_features = sis_input_features(ranking->input);
     if (n_features < 0)
         return (int)n_features;
-    size_t draws = draws_of(ranking);
-    questions q = {0};
-    size_t max = 2 * SIS_N_CUTS * (draws + 1) + 1;
-    q.parts = SIS_NEW(sis_part, max);
-    q.scores = SIS_NEW(double, max);
-    int code = q.parts && q.scores ? draw(&q, ranking) : SIS_E_NOMEM;
-    if (code == SIS_OK) {
-        ask(&q, ranking, (size_t)n_features);
-        code = sis_part_scores(model, q.parts, q.n, opt, q.scores);
-    }
-    if (code == SIS_OK)
-        conclude(&q, draws, opt->below, out);
-    release(&q);
-    return code;
-}
-
-/* ---- Stability ----------------------------------------------------------------------------- */
-
-/* The rationale first, then all others: all (n_features); returns the size of the rationale. */
-static int others_last(const sis_part *part, size_t n_features, int *all, size_t *own) {
-    unsigned char *inside = SIS_NEW(unsigned char, n_features);
-    size_t n = 0;
-    if (!inside)
-        return SIS_E_NOMEM;
-    for (size_t i = 0; i < part->n; i++) {
-        int f = part->features[i];
-        if (f < 0 || (size_t)f >= n_features) {
-            free(inside);
-            return sis__fail(SIS_E_ARGUMENT, "feature %d is not one of the %zu of the input", f,
-                             n_features);
-        }
-        inside[f] = 1;
-    }
-    for (size_t f = 0; f < n_features; f++)
-        if (inside[f])
-            all[n++] = (int)f;
-    *own = n;
-    for (size_t f = 0; f < n_features; f++)
-        if (!inside[f])
-            all[n++] = (int)f;
-    free(inside);
-    return SIS_OK;
-}
-
-/* Draw r of the others without replacement and move them to the front of the list. */
-static void shuffle_front(int *others, size_t n, size_t r, sis__rng *rng) {
-    for (size_t i = 0; i < r; i++) {
-        size_t k = i + sis__rng_below(rng, n - i);
-        int f = others[i];
-        others[i] = others[k];
-        others[k] = f;
-    }
-}
-
-/* Parts (SIS_N_CUTS * samples), each with a list of its own in `lists`. */
-static void put_back(const sis_part *part, size_t own, size_t samples, uint64_t seed, int *lists,
-                     size_t n_features, sis_part *parts) {
-    sis__rng rng;
-    sis__rng_init(&rng, seed);
-    for (size_t i = 0; i < SIS_N_CUTS * samples; i++) {
-        int *list = lists + i * n_features;
-        size_t back = sis_cut_features(i / samples, n_features - own);
-        if (i > 0)
-            memcpy(list, lists, n_features * sizeof *list);
-        shuffle_front(list + own, n_features - own, back, &rng);
-        parts[i] = (sis_part){.input = part->input, .features = list, .n = own + back};
-    }
-}
-
-int sis_stability_measure(const sis_model *model, const sis_part *part, const sis_opt *opt,
-                          size_t samples, uint64_t seed, size_t held[SIS_N_CUTS]) {
-    long n_features = sis_input_features(part->input);
-    size_t n = SIS_N_CUTS * samples, own = 0;
-    if (n_features < 0)
-        return (int)n_features;
-    if (part->without)
-        return sis__fail(SIS_E_ARGUMENT, "a rationale must not contain masked features");
-    memset(held, 0, SIS_N_CUTS * sizeof *held);
-    int *lists = (int *)sis__alloc_raw(n + 1, (size_t)n_features * sizeof *lists);
+    size_t draws = ranking->deck ? ranking->samples : 0, n = 2 * SIS_N_CUTS * (draws + 1) + 1;
+    sis_input *drawn = NULL;
     sis_part *parts = SIS_NEW(sis_part, n);
     double *scores = SIS_NEW(double, n);
-    int code =
-        lists && parts && scores ? others_last(part, (size_t)n_features, lists, &own) : SIS_E_NOMEM;
+    int code = parts && scores ? SIS_OK : SIS_E_NOMEM;
+    if (code == SIS_OK && draws > 0)
+        code = sis_deck_copies(ranking->deck, ranking->input, draws, ranking->seed, &drawn);
     if (code == SIS_OK) {
-        put_back(part, own, samples, seed, lists, (size_t)n_features, parts);
+        n = list_parts(ranking, (size_t)n_features, drawn, draws, parts);
         code = sis_part_scores(model, parts, n, opt, scores);
     }
-    for (size_t i = 0; code == SIS_OK && i < n; i++)
-        held[i / samples] += (size_t)sis_decided(scores[i], opt->threshold, opt->below);
-    free(lists);
+    if (code == SIS_OK)
+        conclude(scores, n, draws, opt->below, out);
     free(parts);
     free(scores);
+    sis_deck_copies_free(drawn);
     return code;
 }
 

@@ -167,40 +167,50 @@ int sis_deck_draw(const sis_deck *deck, const sis_input *input, size_t n_samples
 
 /* ---- Fresh draws --------------------------------------------------------------------------- */
 
-/* Score the subset with each of the n masks in `drawn` separately. */
-static int score_draws(const sis_model *model, const sis_input *drawn, size_t n,
-                       const sis_subset *subset, const sis_opt *opt, double *scores) {
-    sis_part *parts = SIS_NEW(sis_part, n);
-    for (size_t s = 0; parts && s < n; s++)
-        parts[s] = (sis_part){.input = &drawn[s], .features = subset->features, .n = subset->n};
-    int code = parts ? sis_part_scores(model, parts, n, opt, scores) : SIS_E_NOMEM;
-    free(parts);
+int sis_deck_copies(const sis_deck *deck, const sis_input *input, size_t n, uint64_t seed,
+                    sis_input **copies) {
+    sis_input *all = SIS_NEW(sis_input, n);
+    double *masks = (double *)sis__alloc_raw(n, input->n_values * sizeof *masks);
+    int code = all && masks ? sis_deck_draw(deck, input, n, seed, masks) : SIS_E_NOMEM;
+    for (size_t s = 0; code == SIS_OK && s < n; s++) {
+        all[s] = *input;
+        all[s].mask = masks + s * input->n_values;
+        all[s].n_samples = 1;
+    }
+    *copies = code == SIS_OK ? all : NULL;
+    if (code != SIS_OK) {
+        free(all);
+        free(masks);
+    }
     return code;
+}
+
+void sis_deck_copies_free(sis_input *copies) {
+    if (copies)
+        free((void *)(uintptr_t)copies->mask);
+    free(copies);
 }
 
 int sis_deck_scores(const sis_deck *deck, const sis_model *model, const sis_input *input,
                     const sis_subset *subsets, size_t n, size_t n_samples, uint64_t seed,
                     const sis_opt *opt, double *scores, double *errors) {
-    double *masks = (double *)sis__alloc(n_samples, input->n_values * sizeof *masks);
+    sis_input *copies = NULL;
     double *drawn = SIS_NEW(double, n_samples);
-    sis_input *inputs = SIS_NEW(sis_input, n_samples);
+    sis_part *parts = SIS_NEW(sis_part, n_samples);
     int code =
-        masks && drawn && inputs ? sis_deck_draw(deck, input, n_samples, seed, masks) : SIS_E_NOMEM;
-    for (size_t s = 0; code == SIS_OK && s < n_samples; s++) {
-        inputs[s] = *input;
-        inputs[s].mask = masks + s * input->n_values;
-        inputs[s].n_samples = 1;
-    }
+        drawn && parts ? sis_deck_copies(deck, input, n_samples, seed, &copies) : SIS_E_NOMEM;
     for (size_t k = 0; code == SIS_OK && k < n; k++) {
-        code = score_draws(model, inputs, n_samples, &subsets[k], opt, drawn);
+        for (size_t s = 0; s < n_samples; s++)
+            parts[s] = (sis_part){&copies[s], subsets[k].features, subsets[k].n, 0};
+        code = sis_part_scores(model, parts, n_samples, opt, drawn);
         if (code == SIS_OK) {
             scores[k] = sis_sample_mean(drawn, n_samples);
             errors[k] = sis_sample_deviation(drawn, n_samples) / sqrt((double)n_samples);
         }
     }
-    free(masks);
     free(drawn);
-    free(inputs);
+    free(parts);
+    sis_deck_copies_free(copies);
     return code;
 }
 

@@ -321,7 +321,7 @@ static void rationales_are_tried_with_other_things_around(void **state) {
     sis_deck *deck;
     assert_int_equal(sis_deck_new(inputs, 2, 0, &deck), SIS_OK);
     robust.deck = deck;
-    assert_int_equal(sis_robustness_measure(&LINEAR, &part, 1, &opt, &robust, &r), SIS_OK);
+    assert_int_equal(sis_robustness_measure(&LINEAR, &part, &opt, &robust, &r), SIS_OK);
     assert_true(r.around == 1 + 2 + 4 + 8 + 16 && r.around_holds == 1);
     assert_true(r.deck_holds > 0.4 && r.deck_holds < 0.6); /* feature 5 decides: plus or minus 32 */
     assert_true(fabs(r.deck - 10) < 10);
@@ -329,7 +329,7 @@ static void rationales_are_tried_with_other_things_around(void **state) {
     assert_true(fabs(r.half - (10 + 53 / 2.0)) < 5);
     opt.threshold = 40;
     robust.height = 0;
-    assert_int_equal(sis_robustness_measure(&LINEAR, &part, 1, &opt, &robust, &r), SIS_OK);
+    assert_int_equal(sis_robustness_measure(&LINEAR, &part, &opt, &robust, &r), SIS_OK);
     assert_true(isnan(r.around) && isnan(r.around_holds));
     assert_true(r.half_holds > 0.35 && r.half_holds < 0.65);
     sis_deck_free(deck);
@@ -343,20 +343,20 @@ static void robustness_needs_what_it_uses(void **state) {
     sis_robustness r;
     sis_opt opt = decision(10);
     sis_deck *deck;
-    assert_int_equal(sis_robustness_measure(&LINEAR, &part, 1, &opt, &robust, &r), SIS_E_ARGUMENT);
+    assert_int_equal(sis_robustness_measure(&LINEAR, &part, &opt, &robust, &r), SIS_E_ARGUMENT);
     assert_int_equal(sis_deck_new(&PLAIN, 1, 0, &deck), SIS_OK);
     robust.deck = deck;
     robust.height = 2;
     robust.width = 4;
-    assert_int_equal(sis_robustness_measure(&LINEAR, &part, 1, &opt, &robust, &r), SIS_E_ARGUMENT);
+    assert_int_equal(sis_robustness_measure(&LINEAR, &part, &opt, &robust, &r), SIS_E_ARGUMENT);
     assert_message_has("6 features do not form 2 rows of 4");
     robust.height = SIZE_MAX;
-    assert_int_equal(sis_robustness_measure(&LINEAR, &part, 1, &opt, &robust, &r), SIS_E_ARGUMENT);
+    assert_int_equal(sis_robustness_measure(&LINEAR, &part, &opt, &robust, &r), SIS_E_ARGUMENT);
     robust.height = 0;
     part.n = 2;
-    assert_int_equal(sis_robustness_measure(&LINEAR, &part, 1, &opt, &robust, &r), SIS_E_ARGUMENT);
+    assert_int_equal(sis_robustness_measure(&LINEAR, &part, &opt, &robust, &r), SIS_E_ARGUMENT);
     part = (sis_part){&PLAIN, some, 1, 1};
-    assert_int_equal(sis_robustness_measure(&LINEAR, &part, 1, &opt, &robust, &r), SIS_E_ARGUMENT);
+    assert_int_equal(sis_robustness_measure(&LINEAR, &part, &opt, &robust, &r), SIS_E_ARGUMENT);
     sis_deck_free(deck);
 }
 
@@ -583,7 +583,7 @@ static int everything(void *ctx) {
     if (code == SIS_OK)
         code = sis_deck_study(deck, &LINEAR, &opt, 3, 1, by_mask, by_deck);
     if (code == SIS_OK)
-        code = sis_robustness_measure(&LINEAR, &part, 1, &opt, &robust, &r);
+        code = sis_robustness_measure(&LINEAR, &part, &opt, &robust, &r);
     sis_ranking ranking = {.input = &PLAIN, .order = some, .n = 2, .deck = deck, .samples = 2};
     sis_faithfulness f;
     sis_overlap o;
