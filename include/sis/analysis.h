@@ -143,7 +143,7 @@ int sis_results_once(const char *path);
 
 /* ---- Distances ----------------------------------------------------------------------------- */
 
-/* name, what a record must carry. The distances of two subsets:
+/* The distances of two subsets:
  *
  *     jaccard       of the sets A, B of their words, without duplicates:
  *                   (|A u B| - |A n B|) / |A u B|
@@ -160,15 +160,15 @@ int sis_results_once(const char *path);
  *
  * Quotients of counts are rounded once, so that a distance of 3/10 equals an eps of 0.3. */
 #define SIS_DISTANCES(X)                                                                           \
-    X(JACCARD, "jaccard", "words")                                                                 \
-    X(JACCARD_BAG, "jaccard-bag", "words")                                                         \
-    X(LEVENSHTEIN, "levenshtein", "sequence")                                                      \
-    X(ENERGY, "energy", "shape")                                                                   \
-    X(ENERGY_SQRT, "energy-sqrt", "shape")                                                         \
-    X(OVERLAP, "overlap", "values")
+    X(JACCARD, "jaccard")                                                                          \
+    X(JACCARD_BAG, "jaccard-bag")                                                                  \
+    X(LEVENSHTEIN, "levenshtein")                                                                  \
+    X(ENERGY, "energy")                                                                            \
+    X(ENERGY_SQRT, "energy-sqrt")                                                                  \
+    X(OVERLAP, "overlap")
 
 typedef enum sis_distance {
-#define SIS_DISTANCE_CODE(name, text, field) SIS_DISTANCE_##name,
+#define SIS_DISTANCE_CODE(name, text) SIS_DISTANCE_##name,
     SIS_DISTANCES(SIS_DISTANCE_CODE)
 #undef SIS_DISTANCE_CODE
         SIS_DISTANCE_CUSTOM /* a callback: sis_points_new_custom */

@@ -11,6 +11,7 @@
 
 #include <sis/analysis.h>
 
+#include "analysis/points.h"
 #include "base/buf.h"
 #include "base/names.h"
 #include "results/fields.h"
@@ -48,8 +49,6 @@ struct sis_clusterer {
     int several_features; /* of a subset */
     double bases[4]; /* A C G T in the sequences of all records with subsets */
 };
-
-int sis__is_energy(sis_distance d);
 
 /* Set opt->eps, and the fields about eps and the curve in *out. */
 int sis__clustering_eps(const sis_clusterer *c, sis_cluster_opt *opt, sis_clustering *out);

@@ -18,10 +18,6 @@
 /* Maximum number of distances, and the least sample; values of the curve to try. */
 enum { LOOKS_MAX = 200000000, SAMPLE_MIN = 100, TRIES = 16 };
 
-int sis__is_energy(sis_distance d) {
-    return d == SIS_DISTANCE_ENERGY || d == SIS_DISTANCE_ENERGY_SQRT;
-}
-
 /* The number of points in clusters other than the largest. */
 static int count_beside(const sis_clusters *c, size_t *out) {
     size_t *sizes = SIS_NEW(size_t, c->n_clusters), largest = 0;

@@ -21,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/medoid.h"
 #include "analysis/space.h"
 #include "base/error.h"
 #include "base/mem.h"

@@ -379,24 +379,14 @@ static int near_strand(const sis__space *s, edit_scratch *t, size_t u, int turne
     return code;
 }
 
-static int by_number(const void *a, const void *b) {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 static int near_strings(const sis__space *s, void *scratch, size_t u, sis__near *near) {
     edit_scratch *t = (edit_scratch *)scratch;
-    size_t from = near->n, kept = from;
+    size_t from = near->n;
     int code = near_strand(s, t, u, 0, near);
-    if (code != SIS_OK || !s->points->both)
-        return code;
-    code = near_strand(s, t, u, 1, near);
-    if (near->n > from)
-        qsort(near->items + from, near->n - from, sizeof *near->items, by_number);
-    for (size_t k = from; k < near->n; k++) /* near on both strands: keep it once */
-        if (k == from || near->items[k] != near->items[kept - 1])
-            near->items[kept++] = near->items[k];
-    near->n = kept;
+    if (code == SIS_OK && s->points->both) {
+        code = near_strand(s, t, u, 1, near); /* near on both strands: keep it once */
+        near->n = from + sis__items_sort(near->items + from, near->n - from);
+    }
     return code;
 }
 

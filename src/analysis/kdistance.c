@@ -13,6 +13,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/space.h"
 #include "base/error.h"
@@ -27,10 +28,10 @@ typedef struct {
     size_t weight;
 } neighbour;
 
-/* Per thread: the nearest points so far, no more than needed for their weights to reach min_size,
- * as a heap with the farthest on top. */
+/* Per thread: the nearest points so far, nearest first, no more than needed for their weights to
+ * reach min_size. */
 typedef struct {
-    neighbour *heap; /* (min_size + 1) */
+    neighbour *near; /* (min_size + 1) */
     size_t n, weight;
 } nearest;
 
@@ -44,38 +45,18 @@ typedef struct {
     double *found;       /* (s->n) */
 } curve;
 
-static void swap(neighbour *a, neighbour *b) {
-    neighbour t = *a;
-    *a = *b;
-    *b = t;
-}
-
-static void push(nearest *best, neighbour v) {
-    size_t at = best->n++;
-    best->heap[at] = v;
-    best->weight += v.weight;
-    for (; at > 0 && best->heap[(at - 1) / 2].d < best->heap[at].d; at = (at - 1) / 2)
-        swap(&best->heap[at], &best->heap[(at - 1) / 2]);
-}
-
-static void pop(nearest *best) {
-    best->weight -= best->heap[0].weight;
-    best->heap[0] = best->heap[--best->n];
-    for (size_t at = 0, child; (child = 2 * at + 1) < best->n; at = child) {
-        if (child + 1 < best->n && best->heap[child + 1].d > best->heap[child].d)
-            child++;
-        if (best->heap[child].d <= best->heap[at].d)
-            break;
-        swap(&best->heap[at], &best->heap[child]);
-    }
-}
-
+/* Keep a point if it is near enough: the others, without the last, are too few. */
 static void meet(nearest *best, size_t min_size, double d, size_t weight) {
-    if (best->weight >= min_size && d >= best->heap[0].d)
+    size_t at = best->n;
+    if (best->weight >= min_size && d >= best->near[at - 1].d)
         return;
-    push(best, (neighbour){d, weight});
-    while (best->weight - best->heap[0].weight >= min_size)
-        pop(best);
+    while (at > 0 && best->near[at - 1].d > d)
+        at--;
+    memmove(best->near + at + 1, best->near + at, (best->n - at) * sizeof *best->near);
+    best->near[at] = (neighbour){d, weight};
+    best->weight += weight;
+    for (best->n++; best->weight - best->near[best->n - 1].weight >= min_size; best->n--)
+        best->weight -= best->near[best->n - 1].weight;
 }
 
 static int look(void *ctx, size_t item, int worker) {
@@ -96,7 +77,7 @@ static int look(void *ctx, size_t item, int worker) {
         for (size_t k = 0; k < n; k++)
             meet(best, c->min_size, d[k], s->weight[v[k]]);
     }
-    c->found[u] = best->weight >= c->min_size ? best->heap[0].d : INFINITY;
+    c->found[u] = best->weight >= c->min_size ? best->near[best->n - 1].d : INFINITY;
     return SIS_OK;
 }
 
@@ -164,14 +145,14 @@ static int finish(const curve *c, size_t n_different, sis_kdistances *out) {
 static int nearest_new(curve *c, int jobs) {
     c->nearest = SIS_NEW(nearest, (size_t)jobs);
     for (int j = 0; c->nearest && j < jobs; j++)
-        if (!(c->nearest[j].heap = SIS_NEW(neighbour, c->min_size + 1)))
+        if (!(c->nearest[j].near = SIS_NEW(neighbour, c->min_size + 1)))
             return SIS_E_NOMEM;
     return c->nearest ? SIS_OK : SIS_E_NOMEM;
 }
 
 static void curve_free(curve *c, int jobs) {
     for (int j = 0; c->nearest && j < jobs; j++)
-        free(c->nearest[j].heap);
+        free(c->nearest[j].near);
     sis__scratches_free(c->s, c->scratches, jobs);
     free(c->nearest);
     free(c->different);

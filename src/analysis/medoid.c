@@ -3,7 +3,7 @@
  * Medoids by all pairs within a cluster. Because of the quadratic cost, only the MOST most frequent
  * distinct members of large clusters are used.
  */
-#include "analysis/medoid.h"
+#include "analysis/space.h"
 
 #include <math.h>
 #include <stdlib.h>

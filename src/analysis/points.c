@@ -11,29 +11,21 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/texts.h"
 
 enum { LETTERS_MAX = 65535, PLACE_MAX = 65535 };
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *text;
-} distances[] = {
-#define ENTRY(name, text, field) {text},
-    SIS_DISTANCES(ENTRY)
-#undef ENTRY
-};
-
 const char *sis_distance_name(sis_distance distance) {
-    return (unsigned)distance < SIS_DISTANCE_CUSTOM ? distances[distance].text : "custom";
+    return (unsigned)distance < SIS_DISTANCE_CUSTOM ? SIS__TEXT_OF(SIS_DISTANCES, distance)
+                                                    : "custom";
 }
 
 int sis_distance_find(const char *name, sis_distance *out) {
-    for (unsigned k = 0; k < SIS_DISTANCE_CUSTOM; k++)
-        if (strcmp(name, distances[k].text) == 0) {
-            *out = (sis_distance)k;
+    for (*out = 0; *out < SIS_DISTANCE_CUSTOM; ++*out)
+        if (strcmp(name, sis_distance_name(*out)) == 0)
             return SIS_OK;
-        }
     return sis__fail(SIS_E_ARGUMENT, "unknown distance \"%s\"", name);
 }
 
@@ -150,10 +142,10 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Sort and remove duplicates; returns the number left. */
-static size_t sort_items(uint32_t *items, size_t n) {
+size_t sis__items_sort(uint32_t *items, size_t n) {
     size_t kept = 0;
-    qsort(items, n, sizeof *items, by_number);
+    if (n > 0)
+        qsort(items, n, sizeof *items, by_number);
     for (size_t k = 0; k < n; k++)
         if (k == 0 || items[k] != items[kept - 1])
             items[kept++] = items[k];
@@ -186,7 +178,7 @@ int sis_points_add_words(sis_points *points, const char *const *words, size_t n)
         code = number_repeats(points, items, n);
     }
     if (code == SIS_OK)
-        end_row(points, sort_items(items, n));
+        end_row(points, sis__items_sort(items, n));
     return code;
 }
 
@@ -214,7 +206,7 @@ int sis_points_add_pixels(sis_points *points, const int *places, size_t n) {
         items[k] = (uint32_t)y << 16 | ((uint32_t)x & 0xFFFF);
     }
     if (code == SIS_OK)
-        end_row(points, sort_items(items, n));
+        end_row(points, sis__items_sort(items, n));
     return code;
 }
 

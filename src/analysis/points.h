@@ -47,6 +47,9 @@ sis__row sis__points_row(const sis_points *points, size_t i);
  * equal. */
 int sis__row_order(const sis__row *a, const sis__row *b);
 
+/* Sort and remove duplicates; returns the number left. */
+size_t sis__items_sort(uint32_t *items, size_t n);
+
 static inline int sis__is_energy(sis_distance d) {
     return d == SIS_DISTANCE_ENERGY || d == SIS_DISTANCE_ENERGY_SQRT;
 }

@@ -72,6 +72,9 @@ void sis__scratches_free(const sis__space *s, void **scratches, int jobs);
 
 int sis__near_add(sis__near *near, size_t v);
 
+/* Set out->medoids from labels (s->n) of the distinct points; out->n_clusters is set. */
+int sis__medoids_find(const sis__space *s, const int *labels, int jobs, sis_clusters *out);
+
 /* The number of threads for `jobs`: 0 is one per core. */
 int sis__jobs(int jobs);
 

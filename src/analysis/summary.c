@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/number.h"
+#include "base/order.h"
 #include "base/platform.h"
 #include "base/sum.h"
 #include "results/export.h"
@@ -139,18 +140,13 @@ static void name_feature(const sis_record *r, int feature, char name[NAME]) {
         *c = sis__lower(*c);
 }
 
-static int by_int(const void *a, const void *b) {
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 /* Adjacent letters of DNA. */
 static int add_runs(sis_summary *s, const sis_record *r, const sis_subset *subset) {
     size_t length = strlen(r->drawing.sequence);
     int *at = (int *)sis__copy(subset->features, subset->n, sizeof *at), error = SIS_OK;
     if (!at)
         return SIS_E_NOMEM;
-    qsort(at, subset->n, sizeof *at, by_int);
+    qsort(at, subset->n, sizeof *at, sis__by_int);
     for (size_t i = 0, to; error == SIS_OK && i < subset->n; i = to) {
         char name[NAME];
         size_t n = 0;

@@ -98,14 +98,9 @@ static void build_row(sis__masked_scorer *v, size_t at, const double *mask) {
 }
 
 static int predict(sis__masked_scorer *v, size_t n) {
-    sis_error_set("");
-    int result = v->model->predict(v->model->ctx, v->rows, n, v->in->n_values, v->answers);
+    int error = sis__model_predict(v->model, v->rows, n, v->in->n_values, v->answers);
     v->evaluations += n;
-    if (result == 0)
-        return sis__scorer_tick(v);
-    if (!*sis_error_detail())
-        sis__fail(SIS_E_MODEL, "the model's predict function returned %d", result);
-    return result < 0 ? result : SIS_E_MODEL;
+    return error == SIS_OK ? sis__scorer_tick(v) : error;
 }
 
 /* Add the model's answer for row `at`, mask sample s, to the margin of its copy. Samples come in

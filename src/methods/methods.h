@@ -92,6 +92,8 @@ int sis__lime(sis__masked_scorer *v, const sis_method_opt *how, sis__ranking *ou
 
 /* ---- order.c ------------------------------------------------------------------------------- */
 
+/* Sort features by importance, the largest first; equal ones by their numbers, the higher first. */
+void sis__order_sort(int *features, size_t n, const double *importance);
 /* All features except absent ones, most important first: *n of them. */
 void sis__order(const sis__masked_scorer *v, const double *importance, int *order, size_t *n);
 /* The caller's order (how->order), after checking its features. */

@@ -5,6 +5,7 @@
  * evaluated together, because a model scores many rows faster than one at a time.
  */
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 
 enum { BLOCK = 32 };
 
+/* The largest first; among equals, the higher feature first. */
 static int by_importance(const void *a, const void *b, void *importance) {
     const double *of = (const double *)importance;
     int x = *(const int *)a, y = *(const int *)b;
@@ -23,12 +25,16 @@ static int by_importance(const void *a, const void *b, void *importance) {
     return (x < y) - (x > y);
 }
 
+void sis__order_sort(int *features, size_t n, const double *importance) {
+    sis__sort(features, n, sizeof *features, by_importance, (void *)(uintptr_t)importance);
+}
+
 void sis__order(const sis__masked_scorer *v, const double *importance, int *order, size_t *n) {
     *n = 0;
     for (size_t f = 0; f < v->features.n; f++)
         if (!v->features.absent[f])
             order[(*n)++] = (int)f;
-    sis__sort(order, *n, sizeof *order, by_importance, (void *)importance);
+    sis__order_sort(order, *n, importance);
 }
 
 /* Copies with the first `from`, `from` + `by`, ... features of an order. */

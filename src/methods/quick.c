@@ -25,7 +25,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/platform.h"
 #include "methods/methods.h"
 
 enum { WAYS = 8 };
@@ -127,14 +126,6 @@ static void choose_without(void *ctx, size_t i, unsigned char *present) {
 
 /* Sort the remaining features by the effect of removing each; *spare: the last one can be
  * removed. */
-static int by_loss(const void *a, const void *b, void *loss) {
-    const double *of = (const double *)loss;
-    int x = *(const int *)a, y = *(const int *)b;
-    if (of[x] != of[y])
-        return of[x] > of[y] ? -1 : 1;
-    return (x < y) - (x > y);
-}
-
 static int rank_left(search *c, int *spare) {
     double sign = c->v->opt->below ? -1 : 1, *margins = SIS_NEW_RAW(double, c->n_left);
     int error = margins ? SIS_OK : SIS_E_NOMEM;
@@ -147,7 +138,7 @@ static int rank_left(search *c, int *spare) {
         *spare |= sis__scorer_decided(c->v, margins[k]);
     }
     if (error == SIS_OK)
-        sis__sort(c->left, c->n_left, sizeof *c->left, by_loss, c->loss);
+        sis__order_sort(c->left, c->n_left, c->loss);
     free(margins);
     return error;
 }

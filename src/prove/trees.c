@@ -16,29 +16,23 @@
 
 enum { DEEPEST = 10000 };
 
-/* Adding n terms has an error of at most n units in the last place of the sum of their magnitudes.
- * The function from sums to scores of an ensemble adds its own error. */
+/* Adding n terms has an error of at most n units in the last place of the sum of their magnitudes
+ * (f->size, for an ensemble without the base). The function from sums to scores of an ensemble adds
+ * its own error. */
 static int bound_rounding(sis__prover *p) {
     const sis__forest *f = &p->b->forest;
-    double unit = f->single ? 0x1p-24 : 0x1p-53, *max = SIS_NEW(double, f->by.n_terms);
-    p->room = SIS_NEW(double, f->n_sums);
-    int error = max && p->room ? SIS_OK : SIS_E_NOMEM;
-    for (size_t i = 0; !error && i < f->n_weights; i++) {
-        uint32_t term = f->by.term_of[i];
-        max[term] = fmax(max[term], fabs(f->weights[i]));
-        if (!isfinite(f->weights[i]))
-            error = sis__fail(SIS_E_UNSUPPORTED, "--guarantee all: a leaf is not finite");
-    }
-    for (size_t k = 0; !error && k < f->n_sums; k++) {
-        double all = f->base ? fabs(f->base[k]) : 0;
-        for (size_t t = f->by.sum_terms[k]; t < f->by.sum_terms[k + 1]; t++)
-            all += max[t];
-        p->room[k] = 4 * unit * (double)(f->by.sum_terms[k + 1] - f->by.sum_terms[k] + 8) * all;
+    double unit = f->single ? 0x1p-24 : 0x1p-53;
+    if (!(p->room = SIS_NEW(double, f->n_sums)))
+        return SIS_E_NOMEM;
+    for (size_t k = 0; k < f->n_sums; k++) {
+        double size = f->size[k] + (p->e && f->base ? fabs(f->base[k]) : 0);
+        if (!isfinite(size))
+            return sis__fail(SIS_E_UNSUPPORTED, "--guarantee all: a leaf is not finite");
+        p->room[k] = 4 * unit * (double)(f->by.sum_terms[k + 1] - f->by.sum_terms[k] + 8) * size;
         if (p->e)
             p->room[k] += 1e-6 * p->b->divisor;
     }
-    free(max);
-    return error;
+    return SIS_OK;
 }
 
 static int prover_new(const sis__booster *b, const sis__ensemble *e, sis__prover **out) {
