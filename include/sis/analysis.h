@@ -122,9 +122,6 @@ void sis_lines_release(sis_lines *lines);
 int sis_lines_sort_file(const char *path, const char *provenance);
 int sis_lines_sort_in_place(sis_lines *lines, const char *path, const char *provenance);
 
-/* The record of a line with another provenance (NULL: none); free(*out). */
-int sis_line_remake(const char *line, size_t n, const char *provenance, char **out, size_t *n_out);
-
 /* Results files, and which of them are parts of one run (--shard). The parts of a run count as one
  * source, named after the first part. Zero it before the first; paths are borrowed. */
 typedef struct sis_part_file {
@@ -707,9 +704,6 @@ typedef struct sis_cluster_opt {
 } sis_cluster_opt;
 
 void sis_cluster_opt_init(sis_cluster_opt *opt);
-
-/* NULL, or why these options cannot be used. */
-const char *sis_cluster_opt_check(const sis_cluster_opt *opt);
 
 typedef struct sis_clusters {
     size_t n;            /* points */

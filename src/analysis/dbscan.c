@@ -68,7 +68,7 @@ void sis_cluster_opt_init(sis_cluster_opt *opt) {
         .eps = NAN, .min_size = 5, .jobs = 1, .memory = (size_t)512 << 20, .sample = 1000};
 }
 
-const char *sis_cluster_opt_check(const sis_cluster_opt *opt) {
+const char *sis__cluster_opt_check(const sis_cluster_opt *opt) {
     if (isnan(opt->eps))
         return "eps is not set";
     if (opt->eps < 0)
@@ -342,7 +342,7 @@ static int cluster_space(const sis__space *s, const sis_cluster_opt *opt, sis_cl
 
 int sis_cluster(const sis_points *points, const sis_cluster_opt *opt, sis_clusters *out) {
     sis__space s;
-    const char *wrong = sis_cluster_opt_check(opt);
+    const char *wrong = sis__cluster_opt_check(opt);
     *out = (sis_clusters){0};
     if (wrong)
         return sis__fail(SIS_E_ARGUMENT, "%s", wrong);

@@ -184,7 +184,7 @@ int sis_kdistances_find(const sis_points *points, const sis_cluster_opt *opt, si
     sis__space s;
     any.eps = 0;
     *out = (sis_kdistances){0};
-    const char *wrong = sis_cluster_opt_check(&any);
+    const char *wrong = sis__cluster_opt_check(&any);
     if (wrong)
         return sis__fail(SIS_E_ARGUMENT, "%s", wrong);
     if (points->n == 0 || opt->min_size > points->n)

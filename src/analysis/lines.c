@@ -242,7 +242,8 @@ int sis_lines_sort(sis_lines *l, void (*missing)(void *ctx, size_t row), void *c
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-int sis_line_remake(const char *line, size_t n, const char *provenance, char **out, size_t *n_out) {
+/* The record of a line with another provenance (NULL: none); free(*out). */
+static int remake(const char *line, size_t n, const char *provenance, char **out, size_t *n_out) {
     sis_record r;
     int error = sis_record_parse(line, n, &r);
     *out = NULL;
@@ -268,7 +269,7 @@ static int write_line(const sis_lines *l, size_t i, const char *provenance, FILE
     if (error == SIS_OK && pread(fileno(file), text, n, (off_t)line->at) != (ssize_t)n)
         error = sis__fail(SIS_E_IO, "cannot read %s again", l->paths[line->file]);
     if (error == SIS_OK && (i == 0 || line->first))
-        error = sis_line_remake(text, n, i == 0 ? provenance : NULL, &remade, &n);
+        error = remake(text, n, i == 0 ? provenance : NULL, &remade, &n);
     if (error == SIS_OK)
         error = write(ctx, remade ? remade : text, n);
     free(text);

@@ -72,6 +72,9 @@ void sis__scratches_free(const sis__space *s, void **scratches, int jobs);
 
 int sis__near_add(sis__near *near, size_t v);
 
+/* NULL, or why these options cannot be used. */
+const char *sis__cluster_opt_check(const sis_cluster_opt *opt);
+
 /* Set out->medoids from labels (s->n) of the distinct points; out->n_clusters is set. */
 int sis__medoids_find(const sis__space *s, const int *labels, int jobs, sis_clusters *out);
 

@@ -115,17 +115,23 @@ static int fit_subset(search *c, int *features, size_t max, size_t *n, double *s
     return error;
 }
 
+/* The features that remain after the first `masked` ones of the order, ascending. */
+static size_t gather_left(search *c, const sis_trace *t, size_t masked, int *features) {
+    size_t n = 0, p = c->s->features.n;
+    memcpy(c->others, c->gone, p);
+    for (size_t k = 0; k < masked; k++)
+        c->others[t->order[k]] = 1;
+    for (size_t i = 0; i < p; i++)
+        if (!c->others[i])
+            features[n++] = (int)i;
+    return n;
+}
+
 /* After an early stop the remaining features have no order. Rank them by the effect of masking each
  * one, as the last probe measured it. */
 static int rank_left(search *c, const sis_trace *t, int *features, size_t *n) {
     double margin;
-    size_t left = 0, p = c->s->features.n;
-    memcpy(c->others, c->gone, p);
-    for (size_t k = 0; k + 1 < t->n; k++)
-        c->others[t->order[k]] = 1;
-    for (size_t i = 0; i < p; i++)
-        if (!c->others[i])
-            features[left++] = (int)i;
+    size_t left = gather_left(c, t, t->n ? t->n - 1 : 0, features);
     *n = left;
     int error = judge_only(c, features, left, &margin);
     if (error == SIS_OK)
@@ -144,18 +150,6 @@ static int rank_left(search *c, const sis_trace *t, int *features, size_t *n) {
         features[k] = f;
     }
     return error;
-}
-
-/* The features that remain after the first `masked` ones of the order, ascending. */
-static size_t gather_left(search *c, const sis_trace *t, size_t masked, int *features) {
-    size_t n = 0, p = c->s->features.n;
-    memcpy(c->others, c->gone, p);
-    for (size_t k = 0; k < masked; k++)
-        c->others[t->order[k]] = 1;
-    for (size_t i = 0; i < p; i++)
-        if (!c->others[i])
-            features[n++] = (int)i;
-    return n;
 }
 
 /* A limit has ended the selection: keep the features that remained when a full pass last reached

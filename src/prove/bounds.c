@@ -5,6 +5,7 @@
 #include "prove/bounds.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,81 +22,63 @@ static double times(double x, double y) {
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-/* Free n pointers and their array. */
-static void free_each(void *each, size_t n) {
-    void *one;
-    for (size_t k = 0; each && k < n; k++) {
-        memcpy(&one, (char *)each + k * sizeof one, sizeof one);
+#define EACH(member, count)                                                                        \
+    { offsetof(sis__bounds, member), (count) * sizeof **((sis__bounds *)NULL)->member }
+
+/* The arrays that have an array for each node: where, and the bytes for each of its numbers. */
+static const struct {
+    size_t at, size;
+} arrays[] = {
+    EACH(low, 1),           EACH(high, 1),
+    EACH(size, 1),          EACH(alpha, 1),
+    EACH(beta, 1),          EACH(point, 1),
+    EACH(split, 1),         EACH(mark, 1),
+    EACH(listed, 1),        EACH(last.was_low, 1),
+    EACH(last.was_high, 1), EACH(last.other, 1),
+    EACH(moved, 2),         EACH(coef, SIS__BOUNDS_LANES),
+};
+#undef EACH
+enum { N_ARRAYS = sizeof arrays / sizeof *arrays };
+
+static void free_arrays(const sis__bounds *b, size_t at) {
+    void *all, *one;
+    memcpy(&all, (const char *)b + at, sizeof all);
+    for (size_t k = 0; all && k < b->c->n; k++) {
+        memcpy(&one, (char *)all + k * sizeof one, sizeof one);
         free(one);
     }
-    free(each);
+    free(all);
+}
+
+static int new_arrays(sis__bounds *b, size_t at, size_t size) {
+    void *all = sis__alloc(b->c->n, sizeof(void *)), *one = all;
+    memcpy((char *)b + at, &all, sizeof all);
+    for (size_t k = 0; one && k < b->c->n; k++) {
+        one = sis__alloc(b->c->nodes[k].n, size);
+        memcpy((char *)all + k * sizeof one, &one, sizeof one);
+    }
+    return one ? SIS_OK : SIS_E_NOMEM;
 }
 
 void sis__bounds_release(sis__bounds *b) {
-    size_t n = b->c ? b->c->n : 0;
-    free_each(b->low, n);
-    free_each(b->high, n);
-    free_each(b->size, n);
-    free_each(b->coef, n);
-    free_each(b->alpha, n);
-    free_each(b->beta, n);
-    free_each(b->moved, n);
-    free_each(b->point, n);
-    free_each(b->split, n);
-    free_each(b->mark, n);
-    free_each(b->last.other, n);
-    free_each(b->last.was_low, n);
-    free_each(b->last.was_high, n);
-    free_each(b->listed, n);
+    for (size_t i = 0; i < N_ARRAYS; i++)
+        free_arrays(b, arrays[i].at);
     free(b->n_listed);
     free(b->goal);
     free(b->mean);
     *b = (sis__bounds){0};
 }
 
-static int new_each(double ***all, const sis__circuit *c, size_t each) {
-    *all = SIS_NEW(double *, c->n);
-    for (size_t k = 0; *all && k < c->n; k++)
-        if (!((*all)[k] = (double *)sis__alloc(c->nodes[k].n, each * sizeof(double))))
-            return SIS_E_NOMEM;
-    return *all ? SIS_OK : SIS_E_NOMEM;
-}
-
-static int new_lists(sis__bounds *b) {
-    size_t n = b->c->n;
-    b->split = SIS_NEW(signed char *, n);
-    b->mark = SIS_NEW(unsigned char *, n);
-    b->last.other = SIS_NEW(unsigned char *, n);
-    b->listed = SIS_NEW(uint32_t *, n);
-    b->n_listed = SIS_NEW(size_t, n);
-    if (!b->split || !b->mark || !b->last.other || !b->listed || !b->n_listed)
-        return SIS_E_NOMEM;
-    for (size_t k = 0; k < n; k++) {
-        b->split[k] = SIS_NEW(signed char, b->c->nodes[k].n);
-        b->mark[k] = SIS_NEW(unsigned char, b->c->nodes[k].n);
-        b->last.other[k] = SIS_NEW(unsigned char, b->c->nodes[k].n);
-        b->listed[k] = SIS_NEW(uint32_t, b->c->nodes[k].n);
-        if (!b->split[k] || !b->mark[k] || !b->last.other[k] || !b->listed[k])
-            return SIS_E_NOMEM;
-    }
-    return SIS_OK;
-}
-
 int sis__bounds_init(sis__bounds *b, const sis__circuit *c) {
-    *b = (sis__bounds){.c = c};
-    double ***each[] = {&b->low,  &b->high,  &b->size,         &b->alpha,
-                        &b->beta, &b->point, &b->last.was_low, &b->last.was_high};
-    int error = new_each(&b->coef, c, SIS__BOUNDS_LANES);
-    if (!error)
-        error = new_each(&b->moved, c, 2);
-    for (size_t i = 0; !error && i < sizeof each / sizeof *each; i++)
-        error = new_each(each[i], c, 1);
-    b->goal = SIS_NEW(double, c->outputs);
-    b->mean = SIS_NEW(double, c->width);
-    if (!b->goal || !b->mean)
+    int error = SIS_OK;
+    *b = (sis__bounds){.c = c,
+                       .n_listed = SIS_NEW(size_t, c->n),
+                       .goal = SIS_NEW(double, c->outputs),
+                       .mean = SIS_NEW(double, c->width)};
+    for (size_t i = 0; !error && i < N_ARRAYS; i++)
+        error = new_arrays(b, arrays[i].at, arrays[i].size);
+    if (!b->n_listed || !b->goal || !b->mean)
         error = SIS_E_NOMEM;
-    if (!error)
-        error = new_lists(b);
     if (error)
         sis__bounds_release(b);
     return error;

@@ -58,6 +58,14 @@ static int push_node(sis__circuit *c, sis__circuit_node *n, size_t *at) {
     return SIS_OK;
 }
 
+/* The same for a node that was read, unless that failed. */
+static int keep_node(sis__circuit *c, int error, sis__circuit_node *n, size_t *at) {
+    if (!error)
+        return push_node(c, n, at);
+    node_release(n);
+    return error;
+}
+
 static int refuse(reading *r, const sis__step *s) {
     r->refused = r->refused ? r->refused : s;
     return SIS_E_UNSUPPORTED;
@@ -272,10 +280,7 @@ static int read_affine(reading *r, const sis__step *s, int from, int to, size_t 
         error = sis__is(s, SIS__CONVOLUTION) && !is_constant(r->plan, s->inputs[0])
                     ? read_conv(s, r->plan, &n)
                     : ask_affine(s, r->run, from, to, &n);
-    if (!error)
-        return push_node(r->c, &n, node);
-    node_release(&n);
-    return error;
+    return keep_node(r->c, error, &n, node);
 }
 
 static int read_sum(reading *r, const sis__step *s, size_t *node) {
@@ -318,10 +323,7 @@ static int read_max(reading *r, const sis__step *s, size_t *node) {
         if (!error && l.count == n.start[i])
             error = refuse(r, s);
     }
-    if (!error)
-        return push_node(r->c, &n, node);
-    node_release(&n);
-    return error;
+    return keep_node(r->c, error, &n, node);
 }
 
 /* A linear model of ai.onnx.ml, whose scores must be the output. If two classes share one row of
@@ -349,12 +351,8 @@ static int read_linear(reading *r, const sis__step *s, size_t *node) {
     r->c->end = m->post == SIS__POST_LOGISTIC  ? SIS__END_LOGISTIC
                 : m->post == SIS__POST_SOFTMAX ? SIS__END_SHARES
                                                : SIS__END_MARGINS;
-    if (error) {
-        node_release(&n);
-        return error;
-    }
-    error = push_node(r->c, &n, node);
-    r->linear = r->c->end == SIS__END_MARGINS ? 0 : *node;
+    error = keep_node(r->c, error, &n, node);
+    r->linear = error || r->c->end == SIS__END_MARGINS ? 0 : *node;
     return error;
 }
 
@@ -507,10 +505,7 @@ static int read_booster(const sis__booster *b, sis__circuit *c) {
             error = push_weight(&l, j, f->linear[j * f->n_sums + k] * scale);
         n.start[k + 1] = l.count;
     }
-    if (!error)
-        return push_node(c, &n, &at);
-    node_release(&n);
-    return error;
+    return keep_node(c, error, &n, &at);
 }
 
 int sis__circuit_of_linear(const sis__booster *b, sis__circuit **out) {

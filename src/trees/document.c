@@ -53,9 +53,7 @@ static void *allocate(parser *p, size_t n, size_t size) {
 }
 
 static int push(parser *p, sis__doc value) {
-    void *stack = p->stack;
-    int error = sis__reserve(&stack, &p->room, p->n + 1, sizeof *p->stack);
-    p->stack = (sis__doc *)stack;
+    int error = sis__reserve(&p->stack, &p->room, p->n + 1, sizeof *p->stack);
     if (!error)
         p->stack[p->n++] = value;
     return error;
