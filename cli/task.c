@@ -153,6 +153,10 @@ const cli_option cli_prompt_options[] = {
              "greedy decoding begins with this answer, so the default threshold is 0. logprob: "
              "the mean log-probability of the answer's tokens. label:A,B: the probability of the "
              "first label among those given; the default threshold is 0.5."},
+    {"categories", 0, "FILE", CLI_STRING(cli_task_opt, open.opt.categories),
+     "XGBoost, LightGBM: words of columns of categories", .rare = 1,
+     .more = "JSON, {\"column\":[\"word\",...],...}: the words in the order of their numbers in "
+             "training. Newer files of XGBoost, and those of LightGBM from pandas, have them."},
     {"cache", 0, "FILE", CLI_STRING(cli_task_opt, open.opt.cache),
      "language models: file that keeps answers", .rare = 1, .not_in_provenance = 1,
      .more = "A SQLite file. A question that is in the file is not asked again, also with "

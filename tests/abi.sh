@@ -64,7 +64,7 @@ cut_from sis.h sis_audit within_noise 1
 cut_from data.h sis_data_with labels 1
 cut_from task.h sis_task_cost quick_prompts 2
 cut_from results.h sis_question threshold 1
-cut_from results.h sis_drawing n_human 2
+cut_from results.h sis_drawing n_human 3
 cut_from results.h sis_prompted requests 3
 cut_from results.h sis_record provenance 1
 cut_from results.h sis_provenance shard 2

@@ -151,6 +151,9 @@ typedef struct sis_data_opt {
                          are read. Default NULL: the columns are features */
     const char *kept; /* tables: names of columns, separated by commas, that are no features but are
                          kept with their example (sis_data_kept). Default NULL */
+    const char *const *const *words; /* (n_names) with names: NULL, or words and a NULL behind them:
+                                        the value of the column is the position of its word, -1 is
+                                        never used. Default NULL: no such column */
 } sis_data_opt;
 
 /* Sets the defaults. */

@@ -132,6 +132,10 @@ typedef struct sis_model_opt {
     const char *score; /* "margin" (NULL), "logprob" or "label:A,B" */
     const char *cache; /* a file of cached answers (SQLite), created if it does not exist; or
                           NULL */
+
+    const char *categories; /* XGBoost, LightGBM: a file {"column":["word",...],...} with the words of
+                               columns of categories, in the order of their numbers; or NULL: those
+                               in the model, if any */
 } sis_model_opt;
 
 /* Sets the defaults. */
@@ -173,6 +177,10 @@ void sis_model_name(const char *spec, char *name, size_t size);
 /* The names of the values of a row, n_values of them, if the file of a tree model has them; else
  * NULL. Lives until the model is closed. (A network's names are in its metadata, sis/net.h.) */
 const char *const *sis_model_names(const sis_model *model);
+
+/* The words of its columns of categories, n_values of them: NULL, or words and a NULL behind them,
+ * whose positions are the values. NULL: none are known, from the file or from opt.categories. */
+const char *const *const *sis_model_words(const sis_model *model);
 
 /* A description for people of a tree model or a network in ONNX Runtime, a few lines; free(*text).
  * SIS_E_UNSUPPORTED for other models: networks have sis_net_describe(). */

@@ -96,6 +96,7 @@
  *     names           text for each value or each feature
  *     value_names     text for each value, if more specific than `names`: the values of a
  *                     categorical column are named "housing=own", "housing=rent"
+ *     categories      for each value null, or a list of words: the value is the position of its word
  *     feature_map     for each value the number of its feature, -1 = never masked; absent if each
  *                     value is a feature (there are then n_features values)
  *     label           text: the true label of the example
@@ -199,7 +200,8 @@ typedef struct sis_drawing {
         full_length; /* length before cropping or padding; 0: unchanged */
     size_t n_human;
     const int *human; /* (n_human) */
-    void *reserved[7];
+    const char *const *const *categories; /* (n_values) NULL, or words and a NULL behind them */
+    void *reserved[6];
 } sis_drawing;
 
 /* The prompt in a record of a language model. */

@@ -68,6 +68,7 @@ typedef struct {
     /* NUMBER, or the index of the cell in the column; UNWANTED: not in the file; MISSING: any
      * missing cell */
     int category;
+    const char *const *words; /* the value is the position of the cell in this list; or NULL */
 } value;
 
 struct sis__layout {
@@ -101,7 +102,7 @@ static int add_value(layout *l, size_t column, int category, const char *name) {
     int code = sis__reserve(&l->values, &l->room, l->n + 1, sizeof *l->values);
     if (code != SIS_OK)
         return code;
-    l->values[l->n++] = (value){column, category};
+    l->values[l->n++] = (value){column, category, NULL};
     sis__strings_add(&l->list, name);
     return sis__buf_error(&l->list.text);
 }
@@ -233,9 +234,10 @@ static int no_number(const layout *l, size_t column, size_t row, size_t line, ui
         row, line, name, *found ? "\"" : "an empty cell", sis__cell_excerpt(found, cell),
         *found ? "\"" : "",
         sis__cell_decimal_comma(found) ? SIS__DECIMAL_POINT
-        : !c->words                    ? SIS__SAY_MISSING
-        : l->opt->n_names              ? "; give a category as the number it had in training"
-                                       : "");
+        : !c->words || !*found         ? SIS__SAY_MISSING
+        : l->opt->n_names
+            ? "; give a category as the number it had in training, or its words by --categories"
+            : "");
 }
 
 /* Add a numeric column. */
@@ -304,13 +306,49 @@ static size_t find_column(const layout *l, const char *name, const char **catego
     return best;
 }
 
-/* Add the value with this name: a column of numbers, or a category of a column of words. */
-static int add_named(layout *l, const char *name) {
+/* The position of a cell in a list of words: the same text or the same number; -1: not there. */
+static int find_word(const char *const *words, const char *cell) {
+    double found, wanted;
+    int is_number = sis__cell_number(cell, &wanted);
+    for (int k = 0; words[k]; k++)
+        if (strcmp(words[k], cell) == 0 ||
+            (is_number && sis__cell_number(words[k], &found) && found == wanted))
+            return k;
+    return -1;
+}
+
+/* Is the column made of positions already? It has no word, and the list has no number. */
+static int has_positions(const sis__column *c, const char *const *words) {
+    double number;
+    for (size_t k = 0; words[k]; k++)
+        if (sis__cell_number(words[k], &number))
+            return 0;
+    return c->words == 0;
+}
+
+/* Add a column whose values are positions of words. */
+static int add_words(layout *l, size_t column, const char *const *words) {
+    const sis__column *c = &l->columns[column];
+    if (has_positions(c, words))
+        return add_number(l, column);
+    if (c->full)
+        return too_many(l, column);
+    if (c->missing && l->missing == SIS_MISSING_ERROR)
+        return no_number(l, column, c->missing_row, c->missing_line, c->missing_code);
+    int code = add_value(l, column, NUMBER, c->name);
+    if (code == SIS_OK)
+        l->values[l->n - 1].words = words;
+    return code;
+}
+
+/* Add value i of the given names: a column of numbers, or a category of a column of words. */
+static int add_named(layout *l, size_t i) {
     char excerpt[SIS__EXCERPT_SIZE];
-    const char *category = NULL;
+    const char *category = NULL, *name = l->opt->names[i];
     for (size_t k = 0; k < l->width; k++)
         if (!is_aside(l, k) && is_called(&l->columns[k], name))
-            return add_number(l, k);
+            return l->opt->words && l->opt->words[i] ? add_words(l, k, l->opt->words[i])
+                                                     : add_number(l, k);
     size_t column = find_column(l, name, &category);
     if (column < l->width)
         return add_value(l, column, find_cell(&l->columns[column], category), name);
@@ -321,7 +359,7 @@ static int add_named(layout *l, const char *name) {
 static int lay_out_named(layout *l) {
     int code = SIS_OK;
     for (size_t k = 0; k < l->opt->n_names && code == SIS_OK; k++)
-        code = add_named(l, l->opt->names[k]);
+        code = add_named(l, k);
     return code;
 }
 
@@ -337,6 +375,22 @@ static int unknown_category(const layout *l, size_t row, size_t column, uint16_t
         if (l->values[v].column == column && n++ < MAX && used < sizeof list)
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", n > 1 ? ", " : "",
                                      sis__cell_excerpt(l->names[v] + strlen(c->name) + 1, cell));
+    return sis__fail(SIS_E_FORMAT,
+                     "%s, row %zu, column \"%s\": unknown category \"%s\"; expected %s%s", l->path,
+                     row, sis__cell_excerpt(c->name, name),
+                     sis__cell_excerpt(cell_text(c, found), cell), list, n > MAX ? ", ..." : "");
+}
+
+/* The same for a list of words. */
+static int unknown_word(const layout *l, size_t row, const value *x, uint16_t found) {
+    enum { MAX = 8 };
+    const sis__column *c = &l->columns[x->column];
+    char name[SIS__EXCERPT_SIZE], cell[SIS__EXCERPT_SIZE], list[MAX * (SIS__EXCERPT_SIZE + 2)] = "";
+    size_t n = 0, used = 0;
+    for (; x->words[n]; n++)
+        if (n < MAX && used < sizeof list)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", n ? ", " : "",
+                                     sis__cell_excerpt(x->words[n], cell));
     return sis__fail(SIS_E_FORMAT,
                      "%s, row %zu, column \"%s\": unknown category \"%s\"; expected %s%s", l->path,
                      row, sis__cell_excerpt(c->name, name),
@@ -385,6 +439,21 @@ static int check_known(const layout *l, size_t row, const uint16_t *codes, doubl
     return SIS_OK;
 }
 
+/* The positions of words in a row; a word that is missing is NaN. */
+static int fill_words(const layout *l, size_t row, const uint16_t *codes, double *values) {
+    for (size_t v = 0; v < l->n; v++) {
+        const value *x = &l->values[v];
+        const sis__column *c = &l->columns[x->column];
+        if (!x->words)
+            continue;
+        int at = find_word(x->words, cell_text(c, codes[x->column]));
+        values[v] = at < 0 ? (double)NAN : at;
+        if (at < 0 && !c->absent[codes[x->column]])
+            return unknown_word(l, row, x, codes[x->column]);
+    }
+    return SIS_OK;
+}
+
 /* One value of a row, from its numbers and codes (width). */
 static double value_at(const layout *l, const value *x, const double *numbers,
                        const uint16_t *codes) {
@@ -402,7 +471,8 @@ static int fill(const layout *l, const sis__columns *t, double *out) {
         const uint16_t *codes = t->codes + i * t->width;
         for (size_t v = 0; v < l->n; v++)
             out[v] = value_at(l, &l->values[v], t->numbers + i * t->width, codes);
-        if (sis__layout_is_strict(l))
+        code = fill_words(l, t->first + i, codes, out);
+        if (code == SIS_OK && sis__layout_is_strict(l))
             code = check_known(l, t->first + i, codes, out);
     }
     return code;
@@ -468,6 +538,11 @@ static void note_missing(const layout *l, sis_data *data) {
 
 int sis__layout_name(sis__layout *l, sis_data *data) {
     note_missing(l, data);
+    data->is_position = SIS_NEW(unsigned char, l->n);
+    if (!data->is_position)
+        return SIS_E_NOMEM;
+    for (size_t v = 0; v < l->n; v++)
+        data->is_position[v] = l->values[v].words != NULL;
     data->names = l->names;
     l->names_owned = 0;
     return map_features(l, data);

@@ -136,6 +136,7 @@ void sis_data_free(sis_data *data) {
     free(data->labels);
     free(data->map);
     free(data->feature_names);
+    free(data->is_position);
     free(data->fill);
     data->ops->free(data);
 }

@@ -51,6 +51,7 @@ struct sis_data {
     int *map; /* (width) */
     size_t n_features;
     const char **feature_names; /* one allocation */
+    unsigned char *is_position; /* (width) the value is the position of a word; NULL: none is */
 };
 
 /* Copy options of a program whose struct may be shorter; NULL: the defaults. */

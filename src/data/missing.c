@@ -75,6 +75,24 @@ static double middle(double *column, size_t n, sis_missing how) {
     return sis_mean_get(&mean);
 }
 
+/* The most frequent number of a column, which is reordered; the smallest of equally frequent ones.
+ * NaN: no numbers. */
+static double mode(double *column, size_t n) {
+    size_t k = 0, longest = 0;
+    double found = NAN;
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(column[i]))
+            column[k++] = column[i];
+    qsort(column, k, sizeof *column, sis__by_double);
+    for (size_t from = 0, i = 1; i <= k; i++)
+        if (i == k || column[i] != column[from]) {
+            found = i - from > longest ? column[from] : found;
+            longest = i - from > longest ? i - from : longest;
+            from = i;
+        }
+    return found;
+}
+
 static int no_value(const sis_data *data, size_t v) {
     char number[32], name[SIS__EXCERPT_SIZE];
     snprintf(number, sizeof number, "%zu", v);
@@ -102,8 +120,10 @@ int sis_data_is_missing_category(const sis_data *data, size_t v) {
 static int find_fill(const sis_data *data, const matrix *m, sis_missing how, double *fill) {
     int error = SIS_OK;
     for (size_t v = 0; error == SIS_OK && v < m->width; v++) {
-        fill[v] =
-            middle(m->columns + v * m->n, m->n, is_category(data, v) ? SIS_MISSING_MEAN : how);
+        double *column = m->columns + v * m->n;
+        fill[v] = data->is_position && data->is_position[v]
+                      ? mode(column, m->n)
+                      : middle(column, m->n, is_category(data, v) ? SIS_MISSING_MEAN : how);
         if (isnan(fill[v]))
             error = no_value(data, v);
     }

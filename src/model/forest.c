@@ -273,13 +273,25 @@ static int read_booster(const char *path, sis__booster *b) {
     return error && error != SIS_E_NOMEM ? sis__fail_in(error, "%s", path) : error;
 }
 
+static int read_categories(const char *path, sis__booster *b) {
+    char *bytes;
+    size_t n;
+    int error = sis__file_read(path, &bytes, &n);
+    if (error)
+        return sis__fail_in(error, "--categories");
+    error = sis__booster_take_words(b, bytes, n);
+    free(bytes);
+    return error && error != SIS_E_NOMEM ? sis__fail_in(error, "--categories %s", path) : error;
+}
+
 static int forest_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
-    (void)opt;
     forest_model *m = SIS_NEW(forest_model, 1);
     if (!m)
         return SIS_E_NOMEM;
     m->opened.kind = &sis__model_forest;
     int error = read_booster(spec, &m->b);
+    if (!error && opt->categories)
+        error = read_categories(opt->categories, &m->b);
     if (error) {
         forest_close(m);
         return error;
@@ -310,6 +322,10 @@ static const char *const *names(const void *ctx) {
     return (const char *const *)((const forest_model *)ctx)->b.names;
 }
 
+static const char *const *const *words(const void *ctx) {
+    return (const char *const *const *)((const forest_model *)ctx)->b.words;
+}
+
 static int describe(const void *ctx, char **text) {
     return sis__booster_describe(&((const forest_model *)ctx)->b, text);
 }
@@ -323,5 +339,6 @@ const sis__model_kind sis__model_forest = {
     .predict = predict,
     .close = forest_close,
     .names = names,
+    .words = words,
     .describe = describe,
 };

@@ -60,6 +60,7 @@ typedef struct sis__model_kind {
 
     /* For sis_model_names() and sis_model_describe(); NULL: none. */
     const char *const *(*names)(const void *ctx);
+    const char *const *const *(*words)(const void *ctx); /* sis_model_words() */
     int (*describe)(const void *ctx, char **text);
 } sis__model_kind;
 

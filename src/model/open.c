@@ -109,6 +109,8 @@ static int check_options(const sis__model_kind *kind, const sis_model_opt *o) {
     if ((o->score || o->cache) && kind != &sis__model_llm)
         return sis__fail(SIS_E_ARGUMENT, "--%s needs a language model behind an address",
                          o->score ? "score" : "cache");
+    if (o->categories && kind != &sis__model_forest)
+        return sis__fail(SIS_E_ARGUMENT, "--categories needs a model of XGBoost or LightGBM");
     return check_with(o);
 }
 
@@ -271,6 +273,11 @@ void sis_model_name(const char *spec, char *name, size_t size) {
 const char *const *sis_model_names(const sis_model *model) {
     const sis__model_kind *kind = kind_of(model);
     return kind && kind->names ? kind->names(model->ctx) : NULL;
+}
+
+const char *const *const *sis_model_words(const sis_model *model) {
+    const sis__model_kind *kind = kind_of(model);
+    return kind && kind->words ? kind->words(model->ctx) : NULL;
 }
 
 const char *sis_model_note(const sis_model *model) {

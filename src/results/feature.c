@@ -153,9 +153,22 @@ const char *sis_record_value_name(const sis_record *r, size_t value) {
     return *name ? name : "\"\"";
 }
 
+/* The word at a position of a list; NULL: not a position. */
+static const char *word_at(const char *const *words, double position) {
+    size_t n = 0;
+    while (words[n])
+        n++;
+    return position >= 0 && position < (double)n && position == floor(position)
+               ? words[(size_t)position]
+               : NULL;
+}
+
 const char *sis_record_category(const sis_record *r, const double *values, int feature) {
     size_t count, one = SIZE_MAX, missing = 0;
-    sis_record_values(r, feature, &count);
+    size_t first = sis_record_values(r, feature, &count);
+    if (count == 1 && r->drawing.categories && r->drawing.categories[first])
+        return isnan(values[first]) ? "missing"
+                                    : word_at(r->drawing.categories[first], values[first]);
     for (size_t k = 0; k < count; k++) {
         size_t v = sis_record_value(r, feature, k);
         if (values[v] == 1 && one == SIZE_MAX)
@@ -389,7 +402,8 @@ void sis_record_rest(const sis_record *r, char *text, size_t size) {
     const char *s = r->question.constraint && c->n_subsets == 1 ? "" : "s";
     int all = kind_of(r) == SIS_GUARANTEE_ALL, drawn = kind_of(r) == SIS_GUARANTEE_CHANCE;
     if (sis_record_is_contrast(r) && !r->guarantee)
-        sis__format(text, size, "masked alone, each of these sets loses the decision; only these sets %.4g%s",
+        sis__format(text, size,
+                    "masked alone, each of these sets loses the decision; only these sets %.4g%s",
                     c->rest_score, c->complete ? "" : " (there are more ways)");
     else if (sis_record_is_contrast(r))
         snprintf(text, size, "changing these alone can lose the decision%s%s",

@@ -467,6 +467,80 @@ static void pass_examples(sis__fields *f, sis_record *r) {
         sis__field_numbers(f, "distances", &g->distances, &g->n_examples, "subsets");
 }
 
+static void put_categories(sis__buf *b, const sis_drawing *d) {
+    const char *const *const *words = d->categories;
+    sis__json_list(b, "categories");
+    for (size_t v = 0; v < d->n_values; v++) {
+        sis__json_comma(b, v);
+        sis__buf_str(b, words[v] ? "[" : "null");
+        for (size_t k = 0; words[v] && words[v][k]; k++) {
+            sis__json_comma(b, k);
+            sis__buf_json(b, words[v][k]);
+        }
+        sis__buf_str(b, words[v] ? "]" : "");
+    }
+    sis__buf_char(b, ']');
+}
+
+/* Checks the lists of words; counts their words and bytes. */
+static void measure_categories(sis__fields *f, const json_t *list, size_t *n, size_t *bytes) {
+    const json_t *words, *word;
+    size_t i, k;
+    json_array_foreach(list, i, words) {
+        if (!json_is_null(words) && json_array_size(words) == 0)
+            sis__field_wrong(f, "categories", "a list of words, or null", words);
+        *n += json_array_size(words) + 1;
+        json_array_foreach(words, k, word) {
+            if (!json_is_string(word))
+                sis__field_wrong(f, "categories", "words", word);
+            *bytes += json_string_length(word) + 1;
+        }
+    }
+}
+
+/* The words of all columns, in one allocation. */
+static void take_categories(sis__fields *f, const json_t *list, sis_drawing *d) {
+    size_t n = json_array_size(list), pointers = 0, bytes = 1, i, k;
+    const json_t *words, *word;
+    measure_categories(f, list, &pointers, &bytes);
+    if (f->code == SIS_OK && n != d->n_values)
+        f->code = sis__fail(
+            SIS_E_FORMAT, "field \"categories\": expected %zu entries as in \"values\", found %zu",
+            d->n_values, n);
+    if (f->code != SIS_OK)
+        return;
+    const char ***out = sis__alloc(n * sizeof *out + pointers * sizeof **out + bytes, 1);
+    d->categories = (const char *const *const *)out;
+    f->code = out ? SIS_OK : SIS_E_NOMEM;
+    const char **item = out ? (const char **)(out + n) : NULL;
+    char *text = out ? (char *)(item + pointers) : NULL;
+    json_array_foreach(list, i, words) {
+        if (!out)
+            return;
+        out[i] = json_is_null(words) ? NULL : item;
+        json_array_foreach(words, k, word) {
+            size_t length = json_string_length(word) + 1;
+            *item++ = memcpy(text, json_string_value(word), length);
+            text += length;
+        }
+        *item++ = NULL;
+    }
+}
+
+static void pass_categories(sis__fields *f, sis_drawing *d) {
+    const json_t *list = sis__field_find(f, "categories", 0);
+    if (f->out && d->categories)
+        put_categories(f->out, d);
+    if (f->releasing) {
+        free((void *)(uintptr_t)d->categories);
+        d->categories = NULL;
+    }
+    if (list && !json_is_array(list))
+        sis__field_wrong(f, "categories", "a list", list);
+    else if (list)
+        take_categories(f, list, d);
+}
+
 static void pass_drawing(sis__fields *f, sis_record *r) {
     sis_drawing *d = &r->drawing;
     sis__field_text(f, "kind", &d->kind, 0);
@@ -480,6 +554,7 @@ static void pass_drawing(sis__fields *f, sis_record *r) {
     sis__field_text(f, "masking", &d->masking, 0);
     sis__field_texts(f, "names", &d->names, &d->n_names, NULL);
     sis__field_texts(f, "value_names", &d->value_names, &d->n_values, "values");
+    pass_categories(f, d);
     sis__field_ints(f, "feature_map", &d->feature_map, &d->n_values, "values");
     sis__field_text(f, "label", &d->label, 0);
     sis__field_json(f, "columns", &d->columns);

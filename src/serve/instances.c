@@ -154,13 +154,15 @@ static int get_cell(const sis__schema_column *c, const json_t *v, double *out) {
     const char *text = json_string_value(v);
     for (size_t k = 0; json_is_null(v) && k < c->n_categories; k++)
         text = !text && sis_word_is_missing(c->categories[k]) ? c->categories[k] : text;
-    if (!text && json_is_null(v)) /* 0 in each value, like encoders */
+    if (!text && json_is_null(v)) { /* 0 in each value, like encoders */
+        out[c->first] = c->position ? (double)NAN : 0;
         return SIS_OK;
+    }
     if (!text)
         return sis__fail(SIS_E_FORMAT, "column \"%s\": expected a category, as text", c->name);
     for (size_t k = 0; k < c->n_categories; k++)
         if (strcmp(c->categories[k], text) == 0) {
-            out[c->first + k] = 1;
+            out[c->first + (c->position ? 0 : k)] = c->position ? (double)k : 1;
             return SIS_OK;
         }
     return unknown_category(c, text);

@@ -137,6 +137,24 @@ static void find_columns(sis__schema *s, const sis_data *data, const sis_net *ne
     }
 }
 
+/* Columns of a tree model whose value is the position of a word. */
+static void find_words(sis__schema *s, const sis_model *model) {
+    const char *const *const *words = sis_model_words(model);
+    if (!words || model->n_values != s->n_values)
+        return;
+    for (size_t k = 0; k < s->n_columns; k++) {
+        sis__schema_column *c = &s->columns[k];
+        size_t n = 0;
+        while (words[c->first] && words[c->first][n])
+            n++;
+        c->categories = n ? SIS_ARENA(&s->memory, const char *, n) : c->categories;
+        c->position = n && c->categories;
+        c->n_categories = c->position ? n : c->n_categories;
+        if (c->position)
+            memcpy(c->categories, words[c->first], n * sizeof *c->categories);
+    }
+}
+
 /* Compute minimum, maximum and median of each numeric column in the examples. */
 static int measure_columns(sis__schema *s, const sis_data *data) {
     size_t n = sis_data_count(data) < LOOKED_AT ? sis_data_count(data) : LOOKED_AT, some;
@@ -216,6 +234,7 @@ int sis__schema_init(sis__schema *s, const sis_task *task) {
     else if (net)
         shape_of_net(s, net);
     find_columns(s, data, net);
+    find_words(s, model);
     find_labels(s, model);
     error = sis__arena_error(&s->memory);
     if (!error && data && s->columns)

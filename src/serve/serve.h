@@ -35,6 +35,7 @@ typedef struct sis__schema_column {
     const char *name;
     size_t first, n_categories; /* first value; number of categories, 0: a number */
     const char **categories;    /* (n_categories) */
+    int position;               /* the value is the position of a category */
     double min, max, middle;    /* of a number, in the examples; NaN: unknown */
 } sis__schema_column;
 

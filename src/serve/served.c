@@ -331,18 +331,26 @@ static const double *write_nested(const double *v, size_t rank, const size_t *di
     return v;
 }
 
+/* The category of a row in a column; NULL: it is missing. */
+static const char *category_in(const sis__schema_column *c, const double *values) {
+    double x = values[c->first];
+    size_t which = 0;
+    if (c->position)
+        return x >= 0 && x < (double)c->n_categories ? c->categories[(size_t)x] : NULL;
+    while (which + 1 < c->n_categories && values[c->first + which] != 1)
+        which++;
+    return c->categories[which];
+}
+
 static void write_row(const sis__schema *s, const double *values, sis__buf *b) {
     sis__buf_char(b, '{');
     for (size_t k = 0; k < s->n_columns; k++) {
         const sis__schema_column *c = &s->columns[k];
-        size_t which = 0;
-        if (c->n_categories == 0) {
-            sis__json_number(b, c->name, values[c->first]);
-            continue;
-        }
-        while (which + 1 < c->n_categories && values[c->first + which] != 1)
-            which++;
-        sis__json_text(b, c->name, c->categories[which]);
+        const char *category = c->n_categories ? category_in(c, values) : NULL;
+        if (category)
+            sis__json_text(b, c->name, category);
+        else
+            sis__json_number(b, c->name, c->n_categories ? (double)NAN : values[c->first]);
     }
     sis__buf_char(b, '}');
 }

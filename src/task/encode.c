@@ -60,6 +60,7 @@ static int open_names(sis__task_encoding *e, const sis_model *model) {
     e->read.n_values = model->n_values;
     if (names)
         borrow_names(e, names, model->n_values);
+    e->read.words = names ? sis_model_words(model) : NULL;
     if (!text)
         return SIS_OK;
     json_error_t why;

@@ -188,6 +188,8 @@ static void describe(const sis_task *t, sis_example *e, sis_record *r) {
     r->drawing.names = (const char *const *)t->features.names;
     r->drawing.n_names = t->features.names ? t->features.n : 0;
     r->drawing.value_names = t->features.value_names;
+    if (t->encoding.read.n_names == r->drawing.n_values && sis__task_is_kind(data, "table"))
+        r->drawing.categories = t->encoding.read.words;
 }
 
 void sis_task_record(const sis_task *t, sis_example *e, const sis_rationale *found, sis_record *r) {

@@ -139,6 +139,45 @@ static int choose_categories(const sis_task *t, double *mean) {
     return error;
 }
 
+/* The number of words of each value, added up: (width + 1) */
+static size_t *place_words(const sis_task *t, size_t width) {
+    const sis_data_opt *read = &t->encoding.read;
+    size_t *first = SIS_NEW(size_t, width + 1);
+    for (size_t v = 0; first && v < width; v++) {
+        first[v + 1] = first[v];
+        for (size_t k = 0; read->words[v] && read->words[v][k]; k++)
+            first[v + 1]++;
+    }
+    return first;
+}
+
+/* The same for values that are positions of words. */
+static int choose_words(const sis_task *t, const sis_data *data, size_t width, double *mean) {
+    if (!t->encoding.read.words || t->encoding.read.n_names != width)
+        return SIS_OK;
+    size_t *first = place_words(t, width);
+    size_t *counts = first ? SIS_NEW(size_t, first[width] + 1) : NULL;
+    double *row = SIS_NEW_RAW(double, width);
+    int error = counts && row ? SIS_OK : SIS_E_NOMEM;
+    for (size_t i = 0; error == SIS_OK && i < sis_data_count(data); i++) {
+        error = sis__task_encode(t, data, i, width, row, NULL);
+        for (size_t v = 0; error == SIS_OK && v < width; v++)
+            if (row[v] >= 0 && row[v] < (double)(first[v + 1] - first[v]))
+                counts[first[v] + (size_t)row[v]]++;
+    }
+    for (size_t v = 0; error == SIS_OK && v < width; v++) {
+        size_t best = first[v];
+        for (size_t k = first[v]; k < first[v + 1]; k++)
+            best = counts[k] > counts[best] ? k : best;
+        if (first[v] < first[v + 1])
+            mean[v] = counts[best] ? (double)(best - first[v]) : NAN;
+    }
+    free(first);
+    free(counts);
+    free(row);
+    return error;
+}
+
 static int mask_mean(sis_task *t, const char *path, size_t width) {
     sis__task_donors d;
     int error = sis__task_donors_open(t, "--mask", path, width, &d);
@@ -156,6 +195,8 @@ static int mask_mean(sis_task *t, const char *path, size_t width) {
         t->mask.rows[v] = sis_mean_get(&means[v]);
     if (error == SIS_OK)
         error = choose_categories(t, t->mask.rows);
+    if (error == SIS_OK)
+        error = choose_words(t, d.data, width, t->mask.rows);
     free(row);
     free(means);
     sis_data_free(d.read);

@@ -5,12 +5,15 @@
 #include "trees/booster.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/number.h"
+#include "trees/document.h"
 
 /* ---- Making ---------------------------------------------------------------------------------- */
 
@@ -39,7 +42,16 @@ int sis__booster_finish(sis__booster *b) {
     return SIS_OK;
 }
 
+static void free_words(char **words) {
+    for (size_t k = 0; words && words[k]; k++)
+        free(words[k]);
+    free(words);
+}
+
 void sis__booster_release(sis__booster *b) {
+    for (size_t j = 0; b->words && j < b->forest.width; j++)
+        free_words(b->words[j]);
+    free(b->words);
     for (size_t j = 0; b->names && j < b->forest.width; j++)
         free(b->names[j]);
     free(b->names);
@@ -47,6 +59,84 @@ void sis__booster_release(sis__booster *b) {
     free(b->categorical);
     sis__forest_release(&b->forest);
     *b = (sis__booster){0};
+}
+
+/* ---- Words of categories --------------------------------------------------------------------- */
+
+int sis__booster_add_word(sis__booster *b, size_t column, const char *word, size_t n) {
+    enum { MAX = 10000 };
+    size_t k = 0;
+    if (!b->words && !(b->words = SIS_NEW(char **, b->forest.width)))
+        return SIS_E_NOMEM;
+    while (b->words[column] && b->words[column][k])
+        k++;
+    if (k == MAX)
+        return sis__fail(SIS_E_UNSUPPORTED, "a column of more than %d categories", MAX);
+    char **more = sis__realloc(b->words[column], k + 2, sizeof *more);
+    if (!more)
+        return SIS_E_NOMEM;
+    b->words[column] = more;
+    more[k] = more[k + 1] = NULL;
+    if (!(more[k] = sis__alloc(n + 1, 1)))
+        return SIS_E_NOMEM;
+    memcpy(more[k], word, n);
+    return SIS_OK;
+}
+
+/* The column of a name, or of a number from 0 if the model has no names. */
+static int find_column(const sis__booster *b, const char *name, size_t *column) {
+    char number[32];
+    for (*column = 0; *column < b->forest.width; ++*column) {
+        snprintf(number, sizeof number, "%zu", *column);
+        if (strcmp(b->names ? b->names[*column] : number, name) == 0)
+            return b->categorical[*column]
+                       ? SIS_OK
+                       : sis__fail(SIS_E_FORMAT, "no tree takes this column as categories");
+    }
+    return sis__fail(SIS_E_FORMAT, "the model has no such column");
+}
+
+/* A list of texts, or of numbers, whose text is the shortest. */
+int sis__booster_set_words(sis__booster *b, size_t column, const sis__doc *list) {
+    char number[32];
+    int error = SIS_OK;
+    if ((list->kind != SIS__DOC_LIST && list->kind != SIS__DOC_NUMBERS) || list->n == 0)
+        return sis__fail(SIS_E_FORMAT, "expected a list of words");
+    if (b->words) {
+        free_words(b->words[column]);
+        b->words[column] = NULL;
+    }
+    for (size_t k = 0; k < list->n && !error; k++) {
+        const char *word = number;
+        if (list->kind == SIS__DOC_NUMBERS)
+            sis__format(number, sizeof number, "%.17g", list->numbers[k]);
+        else if (list->items[k].kind == SIS__DOC_TEXT)
+            word = list->items[k].text;
+        else
+            return sis__fail(SIS_E_FORMAT, "expected a list of words");
+        error = sis__booster_add_word(b, column, word, strlen(word));
+    }
+    return error;
+}
+
+int sis__booster_take_words(sis__booster *b, const char *bytes, size_t n) {
+    sis__document d;
+    size_t column;
+    int error = sis__json_parse(bytes, n, &d);
+    if (error)
+        return error;
+    if (d.root.kind != SIS__DOC_OBJECT || d.root.n == 0)
+        error = sis__fail(SIS_E_FORMAT, "expected {\"column\":[\"word\",...],...}");
+    for (size_t i = 0; !error && i < d.root.n; i++) {
+        const sis__doc *list = &d.root.items[i];
+        error = find_column(b, list->name, &column);
+        if (!error)
+            error = sis__booster_set_words(b, column, list);
+        if (error && error != SIS_E_NOMEM)
+            error = sis__fail_in(error, "\"%.80s\"", list->name);
+    }
+    sis__document_release(&d);
+    return error;
 }
 
 /* ---- Margins --------------------------------------------------------------------------------- */

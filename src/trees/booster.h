@@ -8,6 +8,7 @@
 #ifndef SIS_TREES_BOOSTER_H
 #define SIS_TREES_BOOSTER_H
 
+#include "trees/document.h"
 #include "trees/forest.h"
 
 typedef enum sis__booster_link {
@@ -27,6 +28,8 @@ typedef struct sis__booster {
     char *objective;            /* name in the file; "" if it has none */
     char **names;               /* (width) column names; NULL: none */
     unsigned char *categorical; /* (width) some tree tests its category */
+    char ***words;              /* (width) NULL, or the words of its categories, by number, and a
+                                   NULL behind them; NULL: none are known */
     const char *library;        /* "XGBoost" or "LightGBM" */
     const char *kind;           /* model type, such as "gbtree" */
 } sis__booster;
@@ -41,6 +44,16 @@ int sis__xgboost_parse(const char *bytes, size_t n, sis__booster *out);
 int sis__lightgbm_parse(const char *bytes, size_t n, sis__booster *out);
 
 void sis__booster_release(sis__booster *b);
+
+/* Add a word to those of a column. A text of n bytes. */
+int sis__booster_add_word(sis__booster *b, size_t column, const char *word, size_t n);
+
+/* Set those of a column from a list of texts or numbers. */
+int sis__booster_set_words(sis__booster *b, size_t column, const sis__doc *list);
+
+/* Take the words of columns from JSON, {"column":["word",...],...}; a NUL that is not counted
+ * follows `bytes`. They replace those of the model. */
+int sis__booster_take_words(sis__booster *b, const char *bytes, size_t n);
 
 /* Allocate the trees, nodes, weights (at least one per leaf) and set words counted so far, for the
  * reader to fill. Sums start at `base`, which is 0. */

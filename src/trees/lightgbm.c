@@ -429,6 +429,48 @@ static int read_trees(const part *head, const char *to, sis__booster *b) {
     return error ? error : each_tree(from, to, f, 1);
 }
 
+/* ---- Words of categories --------------------------------------------------------------------- */
+
+/* The columns of categories: in feature_infos their values are separated by colons, and ranges of
+ * numbers are in brackets. Returns how many; of: (width) their columns. */
+static size_t categorical_columns(const part *head, size_t width, size_t *of) {
+    const char *stop, *at = find(head, "feature_infos", &stop);
+    size_t n = 0;
+    for (size_t j = 0; at && at < stop && j < width; j++) {
+        const char *end = (const char *)memchr(at, ' ', (size_t)(stop - at));
+        end = end ? end : stop;
+        if (*at != '[' && end - at > 0 && (*at == '-' || (*at >= '0' && *at <= '9')))
+            of[n++] = j;
+        at = end + (end < stop);
+    }
+    return n;
+}
+
+/* Behind "pandas_categorical:" in the last lines; NULL: there is none, or it is null. */
+static const char *last_words(const char *bytes, size_t n) {
+    static const char name[] = "\npandas_categorical:";
+    const char *found = NULL;
+    for (const char *at = bytes; (at = strstr(at, name)); at += sizeof name - 1)
+        found = at + sizeof name - 1;
+    return found && (size_t)(found - bytes) < n && *found == '[' ? found : NULL;
+}
+
+/* The last line, written by the Python package: the words of each such column. If a column had
+ * one value only, it is not clear which list belongs to which column, and there are no words. */
+static int read_words(const part *head, const char *line, const char *end, sis__booster *b) {
+    sis__document d;
+    size_t *of = SIS_NEW(size_t, b->forest.width),
+           n = of ? categorical_columns(head, b->forest.width, of) : 0;
+    int error = !of ? SIS_E_NOMEM : n ? sis__json_parse(line, (size_t)(end - line), &d) : SIS_OK;
+    for (size_t k = 0; !error && n && d.root.kind == SIS__DOC_LIST && d.root.n == n && k < n; k++)
+        if (d.root.items[k].n > 0)
+            error = sis__booster_set_words(b, of[k], &d.root.items[k]);
+    if (n && error != SIS_E_NOMEM)
+        sis__document_release(&d);
+    free(of);
+    return error;
+}
+
 int sis__lightgbm_is(const char *head, size_t n) {
     return n > 5 && memcmp(head, "tree", 4) == 0 && (head[4] == '\n' || head[4] == '\r');
 }
@@ -441,6 +483,9 @@ int sis__lightgbm_parse(const char *bytes, size_t n, sis__booster *out) {
     int error = head.error ? head.error : read_trees(&head, end, out);
     if (!error)
         error = sis__booster_finish(out);
+    const char *words = error ? NULL : last_words(bytes, n);
+    if (words)
+        error = read_words(&head, words, end, out);
     if (!error && has_line(&head, "average_output") && out->forest.n_trees)
         out->divisor = (double)(out->forest.n_trees / out->forest.n_sums);
     if (error)

@@ -14,6 +14,7 @@
  *             left_children, right_children   -1: a leaf
  *             split_indices, split_conditions, default_left    a leaf's condition is its value
  *             split_type, categories, categories_nodes, categories_segments, categories_sizes
+ *         model.cats.enc              the words of each feature's categories, since 3.1
  *         model.weights                   (gblinear) a row of outputs for each feature, then bias
  *
  * Numbers in the param objects are text. A value goes left if it is below the condition, a missing
@@ -235,6 +236,54 @@ static void read_names(reader *r, const sis__doc *learner, sis__booster *b) {
     }
 }
 
+/* The words of one column; see read_words(). */
+static void read_texts(reader *r, sis__booster *b, size_t column, const sis__doc *offsets,
+                       const sis__doc *bytes) {
+    char word[256];
+    for (size_t k = 0; !r->error && k + 1 < offsets->n; k++) {
+        double from = offsets->numbers[k], to = offsets->numbers[k + 1];
+        size_t n = 0;
+        if (!(from >= 0 && from <= to && to <= (double)bytes->n && to - from < sizeof word)) {
+            refuse(r, SIS_E_FORMAT, "wrong offsets in", "cats.enc");
+            return;
+        }
+        for (size_t i = (size_t)from; i < (size_t)to; i++) {
+            double byte = bytes->numbers[i];
+            word[n++] = byte >= -128 && byte <= 255 ? (char)(int)byte : '?';
+        }
+        r->error = sis__booster_add_word(b, column, word, n);
+    }
+}
+
+static void read_integers(reader *r, sis__booster *b, size_t column, const sis__doc *values) {
+    char number[32];
+    for (size_t k = 0; !r->error && k < values->n; k++) {
+        sis__format(number, sizeof number, "%.17g", values->numbers[k]);
+        r->error = sis__booster_add_word(b, column, number, strlen(number));
+    }
+}
+
+/* The words of categories, written since 3.1: for each feature {"offsets","values"}, the bytes of
+ * texts, or {"type","values"}, integers. */
+static void read_words(reader *r, const sis__doc *booster, sis__booster *b) {
+    const sis__doc *all = find(booster, "model.cats.enc");
+    all = all ? all : find(booster, "gbtree.model.cats.enc");
+    if (r->error || !all || all->kind != SIS__DOC_LIST || all->n != b->forest.width)
+        return;
+    for (size_t j = 0; !r->error && j < all->n; j++) {
+        const sis__doc *offsets = sis__doc_get(&all->items[j], "offsets");
+        const sis__doc *values = sis__doc_get(&all->items[j], "values");
+        if (!values || values->kind != SIS__DOC_NUMBERS)
+            refuse(r, SIS_E_FORMAT, "expected numbers:", "cats.enc.values");
+        else if (!offsets)
+            read_integers(r, b, j, values);
+        else if (offsets->kind == SIS__DOC_NUMBERS)
+            read_texts(r, b, j, offsets, values);
+        else
+            refuse(r, SIS_E_FORMAT, "expected numbers:", "cats.enc.offsets");
+    }
+}
+
 /* ---- Trees ----------------------------------------------------------------------------------- */
 
 /* The lists of one tree. */
@@ -452,6 +501,7 @@ static void read_booster(reader *r, const sis__doc *learner, sis__booster *b) {
     const objective *o = read_objective(r, learner, b);
     read_sizes(r, learner, b);
     read_names(r, learner, b);
+    read_words(r, booster, b);
     if (r->error)
         return;
     int linear = strcmp(name->text, "gblinear") == 0, dart = strcmp(name->text, "dart") == 0;
