@@ -61,9 +61,14 @@ else
 fi > "$out/size.txt"
 [ -z "${words-}" ] || echo "$(cat "$out/size.txt") of at most $words words" > "$out/size.txt"
 
-# first N: select the first N examples, of which a full run takes all and --share N every N-th
+# first N: select the first N examples, of which a full run takes all and --share S every S-th: the i-th is i S + i % S,
+# because kinds of examples can alternate in a file
 first() {
-    if [ "$share" -gt 1 ]; then seq -s , 0 "$share" $(($1 - 1)); else echo "0:$1"; fi
+    if [ "$share" -gt 1 ]; then
+        awk -v n="$1" -v s="$share" 'BEGIN { for (i = 0; i * s + i % s < n; i++) printf "%s%d", i ? "," : "", i * s + i % s }'
+    else
+        echo "0:$1"
+    fi
 }
 
 # thin: of numbers separated by commas, print every N-th with --share N
