@@ -110,23 +110,39 @@ static void add_spread(sis__buf *b, const columns *c, size_t feature, size_t v) 
 }
 
 /* For categories: the share of records with this category. */
+static void add_one_share(sis__buf *b, double share) {
+    sis__html(b,
+              "<span class=\"spread share\"><b style=\"left:0;width:%.1f%%\"></b>"
+              "</span> <small>%.0f %% are</small>",
+              share, share);
+}
+
+/* The same if the value is the position of a word. */
+static void add_word_share(sis__buf *b, const columns *c, int feature, double position) {
+    const sis__numbers *all = &c->among->numbers[feature];
+    size_t same = 0;
+    for (size_t i = 0; i < all->n; i++)
+        same += all->items[i] == position;
+    add_one_share(b, 100 * (double)same / (double)c->among->n);
+}
+
 static void add_share(sis__buf *b, const columns *c, int feature, size_t count) {
     const sis_record *r = &c->e->record;
     for (size_t k = 0; k < count; k++) {
         size_t v = sis_record_value(r, feature, k);
         double share = 100 * (double)c->among->ones[v] / (double)c->among->n;
         if (r->drawing.values[v] == 1)
-            sis__html(b,
-                      "<span class=\"spread share\"><b style=\"left:0;width:%.1f%%\"></b>"
-                      "</span> <small>%.0f %% are</small>",
-                      share, share);
+            add_one_share(b, share);
     }
 }
 
 static void add_among(sis__buf *b, const columns *c, int feature) {
     size_t count, v = sis_record_values(&c->e->record, feature, &count);
     sis__buf_str(b, "<td class=\"among\">");
-    if (count == 1 && isfinite(c->e->record.drawing.values[v]) && c->among->numbers[feature].n)
+    const sis_drawing *d = &c->e->record.drawing;
+    if (count == 1 && d->categories && d->categories[v])
+        add_word_share(b, c, feature, d->values[v]);
+    else if (count == 1 && isfinite(d->values[v]) && c->among->numbers[feature].n)
         add_spread(b, c, (size_t)feature, v);
     else if (sis_record_category(&c->e->record, c->e->record.drawing.values, feature))
         add_share(b, c, feature, count);

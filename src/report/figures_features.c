@@ -137,10 +137,11 @@ static int map_features(const sis_report *report, const sis__drawing *d, size_t 
     return SIS_OK;
 }
 
-/* The value of a feature with a single number, else NaN. */
+/* The value of a feature with a single number, else NaN. Positions of words are no numbers. */
 static double number_of(const sis_record *r, size_t feature) {
     size_t count, v = sis_record_values(r, (int)feature, &count);
-    return r->drawing.values && count == 1 ? r->drawing.values[v] : NAN;
+    int word = count && r->drawing.categories && r->drawing.categories[v];
+    return r->drawing.values && count == 1 && !word ? r->drawing.values[v] : NAN;
 }
 
 static void add_example(sis__drawing *d, const int *rows, size_t group, const sis_record *r) {

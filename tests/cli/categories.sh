@@ -45,7 +45,7 @@ sis export changes.jsonl --to csv --each feature --where 'housing=own' | cut -d,
 sis summary changes.jsonl --by housing --quiet | head -4
 sis explain -m old.json -i people.csv --id id --categories words.json --method contrast -t 0.5 --fixed age --rows 0 --quiet | sis show -
 sis explain -m new.json -i people.csv --id id --missing median --mask missing -t 0.5 --rows 3 --quiet | sis show - | head -1
-sis report changes.jsonl --output page.html --quiet && grep -c 'rent' page.html
+sis report changes.jsonl --output page.html --quiet && grep -c 'own 1, missing 1' page.html; grep -o '[0-9]* % are' page.html
 
 echo "# mistakes"
 printf 'housing,age\ncastle,30\n' >castle.csv
