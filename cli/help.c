@@ -125,6 +125,19 @@ static void help_options(const cli_command *command, const char *options) {
     help_option_line(&help_option, help_option.help);
 }
 
+/* Say where the details are, and how many options have no line here. */
+static void help_details(const cli_program *program, const cli_command *command) {
+    char more[32] = "";
+    cli_cursor c = {.at = command->options};
+    int rare = 0;
+    for (const cli_option *o; (o = cli_next(&c));)
+        rare += o->rare;
+    if (rare)
+        snprintf(more, sizeof more, ", %d more option%s", rare, rare == 1 ? "" : "s");
+    printf("\nDetails%s: man %s-%s, %s help --man %s | man -l -\n", more, program->name,
+           command->name, program->name, command->name);
+}
+
 static void example_line(const cli_example *examples) {
     if (examples && examples->command) {
         printf("    ");
@@ -148,8 +161,7 @@ int cli_help_command(const cli_program *program, const cli_command *command) {
     wrap(text, 7, 11);
     putchar('\n');
     help_options(command, options);
-    printf("\nDetails: man %s-%s, or %s help --man %s | man -l -\n", program->name, command->name,
-           program->name, command->name);
+    help_details(program, command);
     free(options);
     return CLI_DONE;
 }

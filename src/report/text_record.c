@@ -280,7 +280,7 @@ static void print_scores(const sis__text *p) {
     for (size_t k = 0; k < sis__text_subsets(p); k++) {
         char promise[160];
         sis_record_promise(p->r, k, promise, sizeof promise);
-        sis__buf_printf(p->out, "      %zu is enough ", k + 1);
+        sis__buf_printf(p->out, "      subset %zu is enough ", k + 1);
         sis__buf_safe(p->out, promise);
         sis__buf_char(p->out, '\n');
     }
