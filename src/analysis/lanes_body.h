@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * The body of lanes_base.c and lanes_avx2.c, which define the bytes of a register (VBYTES) and the
- * name of the functions (LANES_NAME).
+ * The edit distances of lanes.h. lanes_base.c and lanes_avx2.c include this file after defining
+ * VBYTES, the bytes of a vector register, and LANES_NAME, the variable that gets the functions.
  */
 #include "analysis/lanes.h"
 
 #include <string.h>
 
-/* Myers' recurrence for one register of lanes of type `lane`, from the first to the last letter.
- * The score follows the last row: bit `length - 1`. */
+/* Myers' recurrence. A register holds WIDTH patterns, each in a lane of type `lane`, and reads the
+ * text letter by letter. Bit i of `up` and `down`: the column of the edit distance table rises or
+ * falls from row i to row i + 1. `score` is the last row, updated by bit `length - 1` of `rise` and
+ * `fall`, the changes from one column to the next. */
 #define RUN(bits, lane)                                                                            \
     typedef lane vector##bits __attribute__((vector_size(VBYTES)));                                \
     static void run##bits(const lane *masks, unsigned length, const uint8_t *text, size_t n,       \
@@ -17,7 +19,7 @@
         for (size_t from = 0; from < SIS__LANES; from += WIDTH) {                                  \
             vector##bits up = {0}, down = {0}, score = {0}, same, one = {0};                       \
             up = ~up;                                                                              \
-            one = one - up; /* minus -1 */                                                         \
+            one = one - up; /* 0 - (-1) = 1 in every lane */                                       \
             score = score + (lane)length;                                                          \
             for (size_t i = 0; i < n; i++) {                                                       \
                 memcpy(&same, masks + (size_t)text[i] * SIS__LANES + from, sizeof same);           \

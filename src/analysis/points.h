@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Storage of points. For every distance, a point is a row of 32-bit items:
+ * Storage of the points to be clustered. A point is a row of 32-bit items, which depend on the
+ * distance:
  *
- *     jaccard       numbers of its words, ascending, each once; of a bag, the second "very" is a
- *                   word of its own
+ *     jaccard       ids of its words, sorted, without duplicates; in a bag of words, the second
+ *                   "very" has an id of its own
  *     levenshtein   its letters
- *     energy        its pixels, row * 65536 + column, ascending, each once
- *     overlap       numbers of its names, ascending, each once, and beside each that of its value
+ *     energy        its pixels, row * 65536 + column, sorted, without duplicates
+ *     overlap       ids of its column names, sorted, without duplicates; `values` has the id of the
+ *                   value in each column
  *
  * Equal points are equal rows.
  */
@@ -34,9 +36,9 @@ struct sis_points {
     size_t start_room;
     uint32_t *items, *values;
     size_t items_room, values_room;
-    int both;         /* strands of DNA */
-    sis__names names; /* of words or cells */
-    sis__names extra; /* values of cells; second and further occurrences of words */
+    int both;         /* compare both strands of DNA */
+    sis__names names; /* ids of words or columns */
+    sis__names extra; /* ids of values; of second and further occurrences of words */
     sis_distance_fn custom;
     void *ctx;
 };
@@ -54,7 +56,7 @@ static inline int sis__is_energy(sis_distance d) {
     return d == SIS_DISTANCE_ENERGY || d == SIS_DISTANCE_ENERGY_SQRT;
 }
 
-/* The complementary letter. */
+/* The complementary base; other letters are unchanged. */
 static inline uint32_t sis__opposite(uint32_t letter) {
     return letter == 'A'   ? 'T'
            : letter == 'T' ? 'A'
@@ -63,17 +65,17 @@ static inline uint32_t sis__opposite(uint32_t letter) {
                            : letter;
 }
 
-/* The distance of two pixels. */
+/* The Euclidean distance between two pixels. */
 static inline double sis__pixel_gap(uint32_t p, uint32_t q) {
     double dy = (double)(p >> 16) - (double)(q >> 16);
     double dx = (double)(p & 0xFFFF) - (double)(q & 0xFFFF);
     return sqrt(dy * dy + dx * dx);
 }
 
-/* The reference implementation. */
+/* The jaccard or overlap distance: the reference that indexes must match to the bit. */
 double sis__set_distance(const sis__row *a, const sis__row *b);
 
-/* The energy distance from its three double sums, over pixels of a and b, a and a, b and b. */
+/* The energy distance, given the sums of pixel distances between a and b, within a and within b. */
 double sis__energy_of_sums(double ab, double aa, double bb, size_t n_a, size_t n_b);
 
 #endif

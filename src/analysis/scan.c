@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Neighbours for callback distances, without an index: every pair is computed.
+ * The metric of distances that the caller computes (sis_distance_fn). Nothing is known about them,
+ * so there is no index: neighbours are found by computing every pair.
  */
 #include <math.h>
 
