@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tests rationales under other masks, and computes metrics from the literature: faithfulness of
- * rankings at cuts, stability of rationales when other features are put back, agreement of two
- * files; and the comparison of a mask with hot-deck values, one feature at a time. The hot deck is
- * all examples of the task. Words and bases may come from any place in it, other features from the
- * same place.
+ * The parts of sis_evaluate that ask the model about other inputs:
+ *
+ *     --robust      are rationales sufficient with a second mask, hot-deck values, neighbours
+ *                   unmasked, or half of the other features unmasked?
+ *     --metrics     faithfulness of rankings, stability of rationales, agreement of two files
+ *     --imputation  the mask compared with hot-deck values, one feature at a time
+ *
+ * Each measurement (sis__measuring) has three functions: count_ says how many numbers an example
+ * has, find_ computes them, keep_ stores them in the rationales. The hot deck has all examples of
+ * the task: words and bases are drawn from any position, other features from the same position.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +21,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum { SEEDS = 64 }; /* of the rationales of an example */
+enum { SEEDS = 64 }; /* seeds per example; rationale k of a method takes seed k % SEEDS */
 
 /* ---- Hot decks ----------------------------------------------------------------------------- */
 
@@ -33,7 +38,8 @@ static int is_bases(const sis__loaded *l, size_t i) {
            4 * sis_input_features(&l->inputs[i]) == (long)l->inputs[i].n_values;
 }
 
-static int open_deck(sis__evaluation *ev, const char *option) {
+/* Make the hot deck, unless there is one. `option` is what needs it. */
+static int need_deck(sis__evaluation *ev, const char *option) {
     const sis__loaded *l = &ev->all;
     int anywhere = ev->token || (l->n && is_bases(l, 0));
     size_t n = 0, first = 0;
@@ -77,8 +83,8 @@ static void find_grid(const sis__evaluation *ev, const sis_record *r, size_t *he
 
 /* ---- A second mask ------------------------------------------------------------------------- */
 
-/* 1 if it differs from the first mask. Masks of token models differ only by name. */
-static int differs(const sis__evaluation *ev) {
+/* 1 if the second mask is_other_mask from the first. Masks of token models are compared by name. */
+static int is_other_mask(const sis__evaluation *ev) {
     const sis_input *a = &ev->all.inputs[0], *b = &ev->second.inputs[0];
     size_t n = a->n_values * a->n_samples;
     if (ev->token)
@@ -86,8 +92,8 @@ static int differs(const sis__evaluation *ev) {
     return a->n_samples != b->n_samples || memcmp(a->mask, b->mask, n * sizeof *a->mask) != 0;
 }
 
-static int find_second(const sis__evaluation *ev, size_t e, const sis_model *model,
-                       const sis_opt *opt, double *scores) {
+static int find_second_mask(const sis__evaluation *ev, size_t e, const sis_model *model,
+                            const sis_opt *opt, double *scores) {
     size_t n = sis__n_alone(ev, e);
     sis_input input = ev->second.inputs[ev->subjects[e].at];
     sis_part *parts = SIS_NEW(sis_part, n);
@@ -100,7 +106,7 @@ static int find_second(const sis__evaluation *ev, size_t e, const sis_model *mod
     return error;
 }
 
-static int keep_second(sis__evaluation *ev, size_t e, const double *scores) {
+static int keep_second_mask(sis__evaluation *ev, size_t e, const double *scores) {
     for (size_t k = 0; k < ev->n_methods; k++) {
         const sis__method *m = &ev->methods[k];
         for (size_t i = m->first[e]; i < m->first[e + 1]; i++)
@@ -109,33 +115,33 @@ static int keep_second(sis__evaluation *ev, size_t e, const double *scores) {
     return SIS_OK;
 }
 
-static int try_second(sis__evaluation *ev) {
+static int measure_second_mask(sis__evaluation *ev) {
     int error = sis__loaded_open(&ev->second, ev->o->second);
     if (error == SIS_OK && ev->second.n != ev->all.n)
         return sis__fail(SIS_E_ARGUMENT, "the input changed while it was read");
-    if (error == SIS_OK && !differs(ev))
+    if (error == SIS_OK && !is_other_mask(ev))
         return sis__fail(SIS_E_ARGUMENT,
                          "--robust: the second mask (%s) is the same as the first; name another "
                          "with --second-mask",
                          ev->o->second_mask);
     if (error == SIS_OK)
         error = sis__evaluate_each(
-            ev, &(sis__measuring){&ev->second, sis__n_alone, find_second, keep_second});
+            ev, &(sis__measuring){&ev->second, sis__n_alone, find_second_mask, keep_second_mask});
     sis__loaded_close(&ev->second);
     return error;
 }
 
 /* ---- Hot-deck and neighbours --------------------------------------------------------------- */
 
-enum { ROBUST = sizeof(sis_robustness) / sizeof(double) }; /* numbers of a rationale */
+enum { ROBUST_NUMBERS = sizeof(sis_robustness) / sizeof(double) }; /* numbers per rationale */
 
 static size_t count_robust(const sis__evaluation *ev, size_t e) {
-    return ROBUST * sis__n_alone(ev, e);
+    return ROBUST_NUMBERS * sis__n_alone(ev, e);
 }
 
-/* Rationales of one method and example, which share decision and grid. */
-static int try_method(const sis__evaluation *ev, const sis__method *m, size_t e,
-                      const sis_model *model, const sis_opt *opt, sis_robustness *found) {
+/* The robustness of all rationales of one method for one example. */
+static int measure_robustness(const sis__evaluation *ev, const sis__method *m, size_t e,
+                              const sis_model *model, const sis_opt *opt, sis_robustness *found) {
     sis_robust_opt robust = {
         .deck = ev->deck, .samples = ev->o->samples, .distance = ev->o->around};
     int error = SIS_OK;
@@ -155,7 +161,7 @@ static int find_robust(const sis__evaluation *ev, size_t e, const sis_model *mod
     int error = SIS_OK;
     for (size_t k = 0; error == SIS_OK && k < ev->n_methods; k++) {
         const sis__method *m = &ev->methods[k];
-        error = try_method(ev, m, e, model, opt, found);
+        error = measure_robustness(ev, m, e, model, opt, found);
         found += m->first[e + 1] - m->first[e];
     }
     return error;
@@ -178,9 +184,9 @@ static int keep_robust(sis__evaluation *ev, size_t e, const double *numbers) {
 }
 
 int sis__evaluate_robust(sis__evaluation *ev) {
-    int error = open_deck(ev, "--robust");
+    int error = need_deck(ev, "--robust");
     if (error == SIS_OK)
-        error = try_second(ev);
+        error = measure_second_mask(ev);
     if (error == SIS_OK)
         error = sis__evaluate_each(
             ev, &(sis__measuring){&ev->all, count_robust, find_robust, keep_robust});
@@ -199,8 +205,8 @@ static size_t list_chosen(const sis_collection *c, int *out) {
     return n;
 }
 
-/* Most important first: the reversed order of the first selection, if kept (--trace); otherwise the
- * subsets one after the other. */
+/* Features, most important first: the order of the first backward selection, reversed, if the
+ * record has it (--trace); otherwise the features of the subsets, first subset first. */
 static size_t rank_features(const sis_collection *c, int *out) {
     const sis_trace *t = &c->subsets[0].trace;
     if (!t->order || t->n != c->n_features)
@@ -240,7 +246,8 @@ static void keep_ranking(const sis__method *m, size_t e, const double *numbers) 
 
 /* ---- Stability ----------------------------------------------------------------------------- */
 
-/* The number of draws at each cut for which rationale i stays sufficient. */
+/* For each share of other features (a cut): in how many draws rationale i stays sufficient when
+ * that share is unmasked. */
 static int find_stability(const sis__evaluation *ev, const sis__method *m, size_t i,
                           const sis_model *model, const sis_opt *opt, double *numbers) {
     const sis_rated *x = &m->items[i];
@@ -277,8 +284,8 @@ static int same_subsets(const sis_collection *a, const sis_collection *b) {
     return 1;
 }
 
-/* Against the subsets of the example in the first file. */
-static int measure_same(const sis__evaluation *ev, const sis__method *m, size_t e) {
+/* Agreement of an example's subsets with those in the first file. */
+static int measure_agreement(const sis__evaluation *ev, const sis__method *m, size_t e) {
     const sis_collection *a = &m->of[e]->collection, *b = &ev->methods[0].of[e]->collection;
     double *of = m->items[m->first[e]].measures;
     int *x = SIS_NEW(int, a->n_features), *y = SIS_NEW(int, a->n_features);
@@ -294,11 +301,11 @@ static int measure_same(const sis__evaluation *ev, const sis__method *m, size_t 
 
 /* ---- All metrics --------------------------------------------------------------------------- */
 
-enum { RANKING = sizeof(sis_faithfulness) / sizeof(double) };
+enum { RANKING_NUMBERS = sizeof(sis_faithfulness) / sizeof(double) }; /* numbers per ranking */
 
-/* For each method its ranking, then its rationales. */
+/* The numbers of an example: for each method its ranking, then its rationales. */
 static size_t count_metrics(const sis__evaluation *ev, size_t e) {
-    return RANKING * ev->n_methods + SIS_N_CUTS * sis__n_alone(ev, e);
+    return RANKING_NUMBERS * ev->n_methods + SIS_N_CUTS * sis__n_alone(ev, e);
 }
 
 static int find_metrics(const sis__evaluation *ev, size_t e, const sis_model *model,
@@ -307,7 +314,7 @@ static int find_metrics(const sis__evaluation *ev, size_t e, const sis_model *mo
     for (size_t k = 0; error == SIS_OK && k < ev->n_methods; k++) {
         const sis__method *m = &ev->methods[k];
         error = find_ranking(ev, m, e, model, opt, numbers);
-        numbers += RANKING;
+        numbers += RANKING_NUMBERS;
         for (size_t i = m->first[e]; error == SIS_OK && i < m->first[e + 1]; i++) {
             error = find_stability(ev, m, i, model, opt, numbers);
             numbers += SIS_N_CUTS;
@@ -321,18 +328,18 @@ static int keep_metrics(sis__evaluation *ev, size_t e, const double *numbers) {
     for (size_t k = 0; error == SIS_OK && k < ev->n_methods; k++) {
         sis__method *m = &ev->methods[k];
         keep_ranking(m, e, numbers);
-        numbers += RANKING;
+        numbers += RANKING_NUMBERS;
         for (size_t i = m->first[e]; i < m->first[e + 1]; i++, numbers += SIS_N_CUTS)
             keep_stability(ev, m, i, numbers);
         if (k > 0)
-            error = measure_same(ev, m, e);
+            error = measure_agreement(ev, m, e);
     }
     return error;
 }
 
 int sis__evaluate_metrics(sis__evaluation *ev) {
-    /* Parts of prompts are left out; parts of other prompts cannot replace them. */
-    int error = ev->subjects->record->prompted ? SIS_OK : open_deck(ev, "--metrics");
+    /* Prompts need no hot deck: their parts are left out, and parts of others would not fit. */
+    int error = ev->subjects->record->prompted ? SIS_OK : need_deck(ev, "--metrics");
     for (size_t k = 0; error == SIS_OK && k < ev->n_methods; k++) {
         sis__method *m = &ev->methods[k];
         m->faithfulness = sis__held_room(ev->held, ev->n_subjects, sizeof *m->faithfulness);
@@ -354,7 +361,7 @@ int sis__evaluate_imputation(sis__evaluation *ev) {
     sis_opt_init(&opt);
     opt.jobs = ev->o->search.jobs;
     opt.memory = ev->o->search.memory;
-    int error = by_mask && by_deck ? open_deck(ev, "--imputation") : SIS_E_NOMEM;
+    int error = by_mask && by_deck ? need_deck(ev, "--imputation") : SIS_E_NOMEM;
     if (error == SIS_OK)
         error = sis_deck_study(ev->deck, sis_task_model(ev->all.task), &opt, n, ev->o->seed,
                                by_mask, by_deck);

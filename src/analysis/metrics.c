@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Metrics from the literature: faithfulness of a ranking at cuts, and agreement of two sets of
- * features. All evaluations for one ranking are made in one call.
+ * Metrics from the literature: how faithful a ranking of features is to the model (sufficiency,
+ * comprehensiveness, PGI and PGU, at five cuts), and how well two sets of features agree
+ * (precision, recall, F1, IOU F1, Jaccard). All masked copies for one ranking are scored in one
+ * call.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,6 +15,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 
+/* Cuts of a ranking: shares of all features, or with by_count, numbers of features. */
 static const double PERCENT[SIS_N_CUTS] = {1, 5, 10, 20, 50};
 static const size_t COUNT[SIS_N_CUTS] = {1, 2, 3, 5, 10};
 
@@ -31,8 +34,9 @@ size_t sis_cut_count(size_t cut) {
 
 /* ---- Rankings ------------------------------------------------------------------------------ */
 
-/* The parts of a ranking: at each cut those kept and masked, each followed by the same with values
- * of the deck instead of the mask; the whole input last. */
+/* The masked copies for a ranking. At each cut: the features before the cut kept and the others
+ * replaced, first by the mask, then by each hot-deck draw; then the same with the features before
+ * the cut replaced. The last part is the whole input. */
 static size_t list_parts(const sis_ranking *r, size_t n_features, const sis_input *drawn,
                          size_t draws, sis_part *parts) {
     size_t n = 0;
@@ -57,8 +61,8 @@ static double mean_gap(const double *scores, size_t n, double whole) {
     return n ? sum / (double)n : NAN;
 }
 
-static void conclude(const double *scores, size_t n, size_t draws, int below,
-                     sis_faithfulness *out) {
+static void score_cuts(const double *scores, size_t n, size_t draws, int below,
+                       sis_faithfulness *out) {
     double whole = scores[n - 1], sign = below ? -1 : 1;
     for (size_t k = 0; k < SIS_N_CUTS; k++, scores += 2 * (draws + 1)) {
         const double *masked = scores + draws + 1;
@@ -86,7 +90,7 @@ int sis_faithfulness_measure(const sis_model *model, const sis_ranking *ranking,
         code = sis_part_scores(model, parts, n, opt, scores);
     }
     if (code == SIS_OK)
-        conclude(scores, n, draws, opt->below, out);
+        score_cuts(scores, n, draws, opt->below, out);
     free(parts);
     free(scores);
     sis_deck_copies_free(drawn);
@@ -96,7 +100,7 @@ int sis_faithfulness_measure(const sis_model *model, const sis_ranking *ranking,
 /* ---- Agreement ----------------------------------------------------------------------------- */
 
 /* Sort and remove duplicates; returns the number left. */
-static size_t tidy(int *x, size_t n) {
+static size_t sort_unique(int *x, size_t n) {
     size_t kept = 0;
     qsort(x, n, sizeof *x, sis__by_int);
     for (size_t i = 0; i < n; i++)
@@ -116,7 +120,7 @@ static size_t count_both(const int *a, size_t na, const int *b, size_t nb) {
     return both;
 }
 
-/* The end of the run of neighbours that begins at x[from]. */
+/* The end of the run of consecutive numbers that begins at x[from]. */
 static size_t run_end(const int *x, size_t n, size_t from) {
     size_t to = from + 1;
     while (to < n && x[to] == x[to - 1] + 1)
@@ -131,31 +135,31 @@ static size_t count_runs(const int *x, size_t n) {
     return runs;
 }
 
-/* 1 if the intersection over union of runs from..to and other..end is at least half. */
-static int share_half(int from, int to, int other, int end) {
+/* 1 if the intersection over union (IOU) of the runs from..to and other..end is at least 0.5. */
+static int is_match(int from, int to, int other, int end) {
     int first = from > other ? from : other, last = to < end ? to : end;
     int low = from < other ? from : other, high = to > end ? to : end;
     return last >= first && 2 * (last - first + 1) >= high - low + 1;
 }
 
-/* The number of runs of a with such an overlap with a run of b. */
-static size_t count_right(const int *a, size_t na, const int *b, size_t nb) {
-    size_t right = 0;
+/* The number of runs of a that match a run of b. */
+static size_t count_matches(const int *a, size_t na, const int *b, size_t nb) {
+    size_t matches = 0;
     for (size_t i = 0, end; i < na; i = end) {
         int found = 0;
         end = run_end(a, na, i);
         for (size_t k = 0, last; k < nb && !found; k = last) {
             last = run_end(b, nb, k);
-            found = share_half(a[i], a[end - 1], b[k], b[last - 1]);
+            found = is_match(a[i], a[end - 1], b[k], b[last - 1]);
         }
-        right += (size_t)found;
+        matches += (size_t)found;
     }
-    return right;
+    return matches;
 }
 
-/* The harmonic mean of right / judged and right / there. */
-static double f1_of(size_t right, size_t judged, size_t there) {
-    return 2.0 * (double)right / (double)(judged + there);
+/* F1: the harmonic mean of the precision, correct / found, and the recall, correct / expected. */
+static double f1_of(size_t correct, size_t found, size_t expected) {
+    return 2.0 * (double)correct / (double)(found + expected);
 }
 
 int sis_overlap_measure(const int *a, size_t na, const int *b, size_t nb, sis_overlap *out) {
@@ -166,13 +170,13 @@ int sis_overlap_measure(const int *a, size_t na, const int *b, size_t nb, sis_ov
     if (x && y) {
         memcpy(x, a, na * sizeof *x);
         memcpy(y, b, nb * sizeof *y);
-        na = tidy(x, na);
-        nb = tidy(y, nb);
+        na = sort_unique(x, na);
+        nb = sort_unique(y, nb);
         size_t both = count_both(x, na, y, nb);
         out->precision = (double)both / (double)na;
         out->recall = (double)both / (double)nb;
         out->f1 = f1_of(both, na, nb);
-        out->iou_f1 = f1_of(count_right(x, na, y, nb), count_runs(x, na), count_runs(y, nb));
+        out->iou_f1 = f1_of(count_matches(x, na, y, nb), count_runs(x, na), count_runs(y, nb));
         out->jaccard = (double)both / (double)(na + nb - both);
     }
     int code = x && y ? SIS_OK : SIS_E_NOMEM;

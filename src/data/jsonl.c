@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * JSON Lines: one example per line. jansson parses the JSON (depth, UTF-8, number ranges); one line
- * is in memory at a time.
+ * Read JSON Lines: one example per line. jansson parses each line and checks nesting depth, UTF-8
+ * and number ranges. Only one line is in memory at a time.
  */
 #include <limits.h>
 #include <math.h>
@@ -25,25 +25,25 @@
 
 enum { LINE_BYTES_MAX = 32 << 20 };
 
-typedef enum { TEXT, WORDS, VALUES, CONTENTS } content;
+typedef enum { TEXT, WORDS, VALUES, N_CONTENTS, UNKNOWN = N_CONTENTS } content_kind;
 static const char *const content_names[] = {"text", "words", "values"};
 
-/* The expected content of lines. */
+/* What every line must contain. */
 typedef struct {
-    const char *label; /* field with the label; NULL: "label", if present */
-    const char *id;    /* likewise for the id */
+    const char *label; /* name of the label field; NULL: "label", optional */
+    const char *id;    /* name of the id field; NULL: "id", optional */
     sis_missing missing;
-    content content; /* of the first line, required of all */
-} form;
+    content_kind content; /* of the first line; the others must have the same */
+} line_schema;
 
 typedef struct {
     const char *name;
-    size_t line, offset;
-    form form;
-    size_t memory;
+    size_t line, offset; /* number of the current line; byte position of the next one */
+    line_schema schema;
+    size_t memory; /* limit of the examples in memory */
     sis__examples *e;
-    const json_t *object;
-    sis_words words; /* scratch */
+    const json_t *object; /* the current line */
+    sis_words words;      /* scratch */
 } reader;
 
 __attribute__((format(printf, 2, 3))) static int fail_at(const reader *r, const char *format, ...) {
@@ -58,20 +58,20 @@ __attribute__((format(printf, 2, 3))) static int fail_at(const reader *r, const 
 /* ---- Content ------------------------------------------------------------------------------- */
 
 static int find_content(reader *r) {
-    content found = CONTENTS;
-    for (content c = TEXT; c < CONTENTS; c++)
+    content_kind found = UNKNOWN;
+    for (content_kind c = TEXT; c < N_CONTENTS; c++)
         if (json_object_get(r->object, content_names[c])) {
-            if (found != CONTENTS)
+            if (found != UNKNOWN)
                 return fail_at(r, "has both \"%s\" and \"%s\"; expected one of them",
                                content_names[found], content_names[c]);
             found = c;
         }
-    if (found == CONTENTS)
+    if (found == UNKNOWN)
         return fail_at(r, "has neither \"text\" nor \"words\" nor \"values\"");
-    if (r->form.content != CONTENTS && found != r->form.content)
+    if (r->schema.content != UNKNOWN && found != r->schema.content)
         return fail_at(r, "has \"%s\" where the lines before have \"%s\"", content_names[found],
-                       content_names[r->form.content]);
-    r->form.content = found;
+                       content_names[r->schema.content]);
+    r->schema.content = found;
     return SIS_OK;
 }
 
@@ -117,7 +117,7 @@ static int add_values(reader *r, sis__example *x) {
         const json_t *v = json_array_get(list, i);
         const char *text = json_string_value(v);
         int absent = json_is_null(v) || (text && sis__cell_missing(text));
-        if (absent ? r->form.missing == SIS_MISSING_ERROR : !json_is_number(v))
+        if (absent ? r->schema.missing == SIS_MISSING_ERROR : !json_is_number(v))
             return fail_at(r, "field \"values\": value %zu is %s", i,
                            absent ? "missing" SIS__SAY_MISSING : "no number");
         int code = sis__examples_number(r->e, absent ? NAN : json_number_value(v));
@@ -129,7 +129,8 @@ static int add_values(reader *r, sis__example *x) {
 
 /* ---- Other fields -------------------------------------------------------------------------- */
 
-/* Text, number or boolean as text; *at is unchanged if the field is absent. */
+/* Add a field that holds text, a number or a boolean to the text pool, as text, and set *at to its
+ * offset; *at is unchanged if the field is absent. */
 static int add_name(reader *r, const char *field, size_t *at) {
     const json_t *v = json_object_get(r->object, field);
     sis__buf number;
@@ -156,9 +157,9 @@ static int add_name(reader *r, const char *field, size_t *at) {
 }
 
 static int add_id(reader *r, sis__example *x) {
-    const char *field = r->form.id ? r->form.id : "id";
+    const char *field = r->schema.id ? r->schema.id : "id";
     int code = add_name(r, field, &x->id);
-    if (code == SIS_OK && r->form.id && x->id == SIS__NONE)
+    if (code == SIS_OK && r->schema.id && x->id == SIS__NONE)
         return fail_at(r, "has no field \"%.40s\" (--id)", field);
     if (code == SIS_OK && x->id != SIS__NONE && sis__buf_error(&r->e->text) == SIS_OK &&
         sis__cell_blank(r->e->text.data + x->id))
@@ -169,11 +170,14 @@ static int add_id(reader *r, sis__example *x) {
 /* The number of features of the current example. */
 static int count_features(reader *r, const sis__example *x, size_t *n) {
     int code =
-        r->form.content == TEXT ? sis_words_split(r->e->text.data + x->text, &r->words) : SIS_OK;
-    *n = r->form.content == TEXT ? r->words.n : r->form.content == WORDS ? x->n_words : x->shape[0];
+        r->schema.content == TEXT ? sis_words_split(r->e->text.data + x->text, &r->words) : SIS_OK;
+    *n = r->schema.content == TEXT    ? r->words.n
+         : r->schema.content == WORDS ? x->n_words
+                                      : x->shape[0];
     return code;
 }
 
+/* The features that a person marked, by number. */
 static int add_human(reader *r, sis__example *x) {
     const json_t *list = json_object_get(r->object, "human");
     size_t n;
@@ -211,8 +215,8 @@ static int add_human(reader *r, sis__example *x) {
 static int add_example(reader *r) {
     int code = find_content(r);
     if (code == SIS_OK && !r->e) {
-        r->e =
-            sis__examples_new(r->name, r->form.content == VALUES ? SIS_KIND_ARRAY : SIS_KIND_TEXT);
+        r->e = sis__examples_new(r->name,
+                                 r->schema.content == VALUES ? SIS_KIND_ARRAY : SIS_KIND_TEXT);
         code = r->e ? SIS_OK : SIS_E_NOMEM;
         if (r->e)
             r->e->marks.memory = r->memory;
@@ -221,15 +225,15 @@ static int add_example(reader *r) {
     if (code == SIS_OK && !x)
         code = SIS_E_NOMEM;
     if (code == SIS_OK)
-        code = r->form.content == TEXT    ? add_text(r, x)
-               : r->form.content == WORDS ? add_words(r, x)
-                                          : add_values(r, x);
+        code = r->schema.content == TEXT    ? add_text(r, x)
+               : r->schema.content == WORDS ? add_words(r, x)
+                                            : add_values(r, x);
     if (code == SIS_OK)
         code = add_id(r, x);
     if (code == SIS_OK)
-        code = add_name(r, r->form.label ? r->form.label : "label", &x->label);
-    if (code == SIS_OK && r->form.label && x->label == SIS__NONE)
-        code = fail_at(r, "has no field \"%.40s\" (--label)", r->form.label);
+        code = add_name(r, r->schema.label ? r->schema.label : "label", &x->label);
+    if (code == SIS_OK && r->schema.label && x->label == SIS__NONE)
+        code = fail_at(r, "has no field \"%.40s\" (--label)", r->schema.label);
     if (code == SIS_OK)
         code = add_human(r, x);
     return code == SIS_OK ? sis__buf_error(&r->e->text) : code;
@@ -276,54 +280,56 @@ static int read_lines(reader *r, sis__source *s) {
     return code;
 }
 
-static int read_section(const void *how, const sis__section *section, sis_data **out);
+static int read_section(const void *schema, const sis__section *section, sis_data **out);
 
-/* Finish the data set; with `how`, a data set in blocks. */
-static int finish(reader *r, int code, sis__source *s, form *how, sis_data **out) {
+/* Finish the data set. If `schema` is not NULL, the data set takes it over and may keep only the
+ * positions of blocks, which are read again by read_section(). */
+static int finish_data(reader *r, int code, sis__source *s, line_schema *schema, sis_data **out) {
     static const sis__blocks_reader blocks = {read_section, NULL};
-    if (r->e && how)
-        code = sis__examples_finish_blocks(r->e, code, s, &blocks, how, out);
+    if (r->e && schema)
+        code = sis__examples_finish_blocks(r->e, code, s, &blocks, schema, out);
     else if (r->e)
         code = sis__examples_finish(r->e, code, out);
     else
-        free(how);
+        free(schema);
     sis_words_release(&r->words);
     return code;
 }
 
-static int read_section(const void *how, const sis__section *section, sis_data **out) {
+static int read_section(const void *schema, const sis__section *section, sis_data **out) {
     sis__source s;
     int code = sis__source_section(&s, section->from, section->at->offset, section->end);
-    reader r = {.name = s.name, .form = *(const form *)how, .line = section->at->line - 1};
+    reader r = {
+        .name = s.name, .schema = *(const line_schema *)schema, .line = section->at->line - 1};
     if (code == SIS_OK)
         code = read_lines(&r, &s);
-    code = finish(&r, code, &s, NULL, out);
+    code = finish_data(&r, code, &s, NULL, out);
     sis__source_close(&s);
     return code;
 }
 
-/* The expected content, followed by the names of fields. */
-static form *copy_form(const sis_data_opt *opt) {
+/* A schema from the options, in one allocation with the names of its fields. */
+static line_schema *schema_new(const sis_data_opt *opt) {
     size_t label = opt->label ? strlen(opt->label) + 1 : 0, id = opt->id ? strlen(opt->id) + 1 : 0;
-    form *f = (form *)sis__alloc(1, sizeof *f + label + id);
+    line_schema *f = (line_schema *)sis__alloc(1, sizeof *f + label + id);
     if (!f)
         return NULL;
     char *names = (char *)(f + 1);
-    *f = (form){label ? names : NULL, id ? names + label : NULL, opt->missing, CONTENTS};
+    *f = (line_schema){label ? names : NULL, id ? names + label : NULL, opt->missing, UNKNOWN};
     memcpy(names, label ? opt->label : "", label);
     memcpy(names + label, id ? opt->id : "", id);
     return f;
 }
 
 int sis__data_take_jsonl(sis__source *s, const sis_data_opt *opt, sis_data **out) {
-    form *how = copy_form(opt);
-    if (!how)
+    line_schema *schema = schema_new(opt);
+    if (!schema)
         return SIS_E_NOMEM;
     sis__source_skip_mark(s);
-    reader r = {.name = s->name, .offset = s->offset, .form = *how, .memory = opt->memory};
+    reader r = {.name = s->name, .offset = s->offset, .schema = *schema, .memory = opt->memory};
     int code = read_lines(&r, s);
-    how->content = r.form.content;
-    return finish(&r, code, s, how, out);
+    schema->content = r.schema.content;
+    return finish_data(&r, code, s, schema, out);
 }
 
 int sis__data_read_jsonl(const char *path, const sis_data_opt *opt, sis_data **out) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Decode the values of a TensorProto. Floats and int64 in native form stay in the message; other
- * widths and texts are converted to a copy. The number of values must match the dimensions.
+ * Decode the values of a TensorProto. Values of type float and int64 are used in place, in the
+ * protobuf message; all others are converted into a new array. The number of values must match the
+ * dimensions.
  */
 #include <limits.h>
 #include <math.h>
@@ -30,8 +31,8 @@ const char *sis__dtype_name(sis__dtype t) {
     return names[t];
 }
 
-/* The types of the standard by their number: the type we compute in, bytes of an element in raw_data,
- * and the range of integers. */
+/* The element types of ONNX, indexed by their number: name, the type that the engine computes in,
+ * bytes of an element in raw_data, and the range of integers. */
 static const struct {
     const char *name;
     sis__dtype dtype;
@@ -63,7 +64,7 @@ static const struct {
     [22] = {"int4", SIS__OTHER, 1, 0, 0},
 };
 
-/* The row of a type; 0 for types that the table does not have. */
+/* The row of a type in `elems`; row 0 (undefined) for unknown types. */
 static size_t row_of(int elem_type) {
     return elem_type > 0 && (size_t)elem_type < sizeof elems / sizeof *elems ? (size_t)elem_type
                                                                              : 0;
@@ -86,7 +87,7 @@ void sis__elem_range(int elem_type, int64_t *low, int64_t *high) {
 int64_t sis__elem_whole(int elem_type, float v) {
     int64_t low, high;
     sis__elem_range(elem_type, &low, &high);
-    if (!(v >= -9e15f && v <= 9e15f)) /* NaN is not a token */
+    if (!(v >= -9e15f && v <= 9e15f)) /* NaN, infinite or too large for the cast below */
         return v > 0 && high < INT64_MAX ? high : low;
     return (int64_t)v < low ? low : (int64_t)v > high ? high : (int64_t)v;
 }
@@ -109,7 +110,8 @@ int64_t sis__elem_wrap(int elem_type, int64_t v) {
                : (int64_t)(((uint64_t)v - (uint64_t)low) & (uint64_t)(high - low)) + low;
 }
 
-/* The location and number of elements; element i of int32_data holds small types. */
+/* Where a tensor stores its values (one of the pointers is set), and their number. int32_data also
+ * stores types of 8 and 16 bits, one value per element. */
 typedef struct {
     const void *raw;
     const float *f;
@@ -118,10 +120,10 @@ typedef struct {
     const int64_t *i64;
     const uint64_t *u64;
     size_t n;
-} source;
+} storage;
 
-static source find_source(const Sis__Onnx__Tensor *t) {
-    source s = {0};
+static storage find_storage(const Sis__Onnx__Tensor *t) {
+    storage s = {0};
     if (t->has_raw_data) {
         s.raw = t->raw_data.data;
         size_t size = elems[row_of(t->data_type)].bytes;
@@ -145,7 +147,7 @@ static source find_source(const Sis__Onnx__Tensor *t) {
     return s;
 }
 
-static uint16_t bits16(const source *s, size_t i) {
+static uint16_t bits16(const storage *s, size_t i) {
     uint16_t v = 0;
     if (s->i32)
         return (uint16_t)s->i32[i];
@@ -153,7 +155,7 @@ static uint16_t bits16(const source *s, size_t i) {
     return v;
 }
 
-static float as_float(const source *s, int elem_type, size_t i) {
+static float as_float(const storage *s, int elem_type, size_t i) {
     double d;
     if (elem_type == T(FLOAT16))
         return sis__half_to_float(bits16(s, i));
@@ -165,7 +167,7 @@ static float as_float(const source *s, int elem_type, size_t i) {
     return (float)d;
 }
 
-static int64_t as_int(const source *s, int elem_type, size_t i) {
+static int64_t as_int(const storage *s, int elem_type, size_t i) {
     uint64_t v = 0;
     size_t size = elems[row_of(elem_type)].bytes;
     if (s->raw)
@@ -175,7 +177,7 @@ static int64_t as_int(const source *s, int elem_type, size_t i) {
     return sis__elem_wrap(elem_type, (int64_t)v);
 }
 
-static int convert(const source *s, int elem_type, sis__decoded *out) {
+static int convert(const storage *s, int elem_type, sis__decoded *out) {
     out->owned = sis__alloc_raw(out->count, sis__dtype_size(out->dtype));
     if (!out->owned)
         return SIS_E_NOMEM;
@@ -192,7 +194,7 @@ static int convert(const source *s, int elem_type, sis__decoded *out) {
     return SIS_OK;
 }
 
-/* Convert texts to their numbers. */
+/* Replace each text by its number in `words`. */
 static int convert_texts(const Sis__Onnx__Tensor *t, sis__words *words, sis__decoded *out) {
     int64_t *ids = SIS_NEW(int64_t, out->count);
     int error = ids ? SIS_OK : SIS_E_NOMEM;
@@ -224,7 +226,7 @@ static int read_dims(const Sis__Onnx__Tensor *t, const char *name, sis__decoded 
 }
 
 int sis__tensor_decode(const Sis__Onnx__Tensor *t, sis__words *words, sis__decoded *out) {
-    static const int64_t nothing[2] = {0}; /* target of pointers to empty tensors */
+    static const int64_t empty[2] = {0}; /* target of pointers to empty tensors */
     const char *name = t->name ? t->name : "(unnamed)";
     *out = (sis__decoded){0};
     out->dtype = sis__elem_dtype(t->data_type);
@@ -239,10 +241,10 @@ int sis__tensor_decode(const Sis__Onnx__Tensor *t, sis__words *words, sis__decod
                          name);
     if (t->segment)
         return sis__fail(SIS_E_UNSUPPORTED, "tensor %s is stored in segments", name);
-    out->data = nothing;
+    out->data = empty;
     if (out->dtype == SIS__OTHER)
         return SIS_OK;
-    source s = find_source(t);
+    storage s = find_storage(t);
     s.n = out->dtype == SIS__TEXT ? t->n_string_data : s.n;
     if (s.n != out->count)
         return sis__fail(SIS_E_FORMAT, "tensor %s: %zu values for a shape of %zu", name,
