@@ -155,6 +155,13 @@ class Explainer:
                 raise Error("%s=%r: expected %s" % (name, value, " or ".join(known)))
         self.method, self.keep, self.guarantee, self.domain = method, keep, guarantee, domain
         self.smallest, self.confidence, self.samples = smallest, confidence, samples
+        if units is not None and not isinstance(units, Mapping):
+            raise Error("units: expected a dict of steps, such as {\"income\": 100}, found %r" % (units,))
+        for name, unit in (units or {}).items():
+            if not isinstance(unit, (int, float, np.number)) or not 0 < unit < float("inf"):
+                raise Error("units: expected a number above 0 for %r, found %r" % (name, unit))
+        if isinstance(fixed, (str, int)):
+            raise Error("fixed: expected a list of features, found %r" % (fixed,))
         self.units, self.fixed, self.cheapest = dict(units or {}), list(fixed or []), bool(cheapest)
         if method != "contrast" and (self.units or self.fixed or self.cheapest):
             raise Error("units, fixed and cheapest are for method=\"contrast\"")
@@ -209,7 +216,8 @@ class Explainer:
         spec = self.mask
         if self.for_all:
             if spec is not None:
-                raise Error("mask: with guarantee=\"all\" nothing is masked; leave it out")
+                raise Error("mask: with %s nothing is masked; leave it out" %
+                            ("method=\"contrast\"" if self.method == "contrast" else "guarantee=\"all\""))
             return np.zeros((1, width))
         if spec is None and encoder.kind != "text":
             if self.bound.mask is not None and self.bound.mask.size == width:
@@ -323,8 +331,6 @@ class Explainer:
         owner = np.arange(len(scale)) if owner is None else np.asarray(owner)
         names, fixed = names or encoder.names, np.zeros(owner.max() + 1, np.uint8)
         for name, unit in self.units.items():
-            if not unit > 0:
-                raise Error("units: expected a number above 0 for %r, found %r" % (name, unit))
             scale[owner == feature_of(name, names, len(fixed), "units")] = unit
             step[owner == feature_of(name, names, len(fixed), "units")] = unit
         for name in self.fixed:

@@ -190,8 +190,8 @@ class Encoder:
 
     def background(self, background, spec):
         if background is None:
-            raise Error('mask=%r needs data to take it from: give background=, for example the '
-                        'training data' % (spec,))
+            what = 'domain="data"' if spec == "domain" else "mask=%r" % (spec,)
+            raise Error("%s needs data to take it from: give background=, for example the training data" % what)
         rows = np.asarray(self.rows(background, "background"))
         if len(rows) == 0:
             raise Error("background: has no rows")
@@ -463,15 +463,16 @@ class FrameEncoder(Encoder):
 
     def spread(self, row, masks):
         """Categories as a 0 or 1 for each, the way tables of the program show them."""
-        values, mask, owner, titles = [], [], [], []
+        values, mask, owner, titles, place = [], [], [], [], []
         for k, name in enumerate(self.names):
             known = self.categories[k]
             titles += [name] if known is None else ["%s=%s" % (name, v) for v in known]
             owner += [k] * (1 if known is None else len(known))
+            place += [-1] if known is None else range(len(known))
             for of, to in ((row, values), (masks[0], mask)):
                 to += [of[k]] if known is None else [float(of[k] == j) for j in range(len(known))]
         shown = {"values": np.array(values), "feature_map": np.array(owner, dtype=np.intc),
-                 "value_names": titles}
+                 "value_names": titles, "column": np.array(owner, dtype=np.intc), "place": np.array(place, dtype=np.intc)}
         if len(masks) == 1:
             shown["mask"] = np.array(mask)
         return shown

@@ -568,6 +568,8 @@ enum {
     SHOWN_VALUES,
     SHOWN_MASK,
     SHOWN_MAP,
+    SHOWN_COLUMN, /* which value of the model each shown one is made of */
+    SHOWN_PLACE,  /* the category that it stands for, -1: it is the value itself */
     LOW,
     HIGH,
     MISSING,
@@ -680,7 +682,7 @@ static int shape_item(PyObject *dict, example *e) {
 static int shown_read(PyObject *dict, example *e) {
     sis_record *r = &e->record;
     PyObject *shown = item(dict, "shown");
-    size_t n_mask, n_map, n_names;
+    size_t n_mask, n_map, n_names, n_column, n_place;
     if (shown == Py_False)
         return 0;
     if (!shown) {
@@ -695,10 +697,13 @@ static int shown_read(PyObject *dict, example *e) {
                     &r->drawing.n_values) ||
         buffer_item(shown, "mask", sizeof(double), &e->buffers[SHOWN_MASK], &n_mask) ||
         buffer_item(shown, "feature_map", sizeof(int), &e->buffers[SHOWN_MAP], &n_map) ||
+        buffer_item(shown, "column", sizeof(int), &e->buffers[SHOWN_COLUMN], &n_column) ||
+        buffer_item(shown, "place", sizeof(int), &e->buffers[SHOWN_PLACE], &n_place) ||
         texts_item(shown, "value_names", &e->value_names, &n_names))
         return -1;
     if ((n_map && n_map != r->drawing.n_values) || (n_mask && n_mask != r->drawing.n_values) ||
-        (n_names && n_names != r->drawing.n_values)) {
+        (n_names && n_names != r->drawing.n_values) || n_column != n_place ||
+        (n_column && n_column != r->drawing.n_values)) {
         PyErr_SetString(Error, "shown: expected as many values as names and features");
         return -1;
     }
@@ -960,16 +965,63 @@ static sis_guarantee without_examples(sis_guarantee g) {
     return g;
 }
 
+/* The values x of the model as the record of e shows them. Returns 0 if one is not a category. */
+static int show_row(const example *e, const double *x, double *shown) {
+    const int *column = (const int *)e->buffers[SHOWN_COLUMN].buf;
+    const int *place = (const int *)e->buffers[SHOWN_PLACE].buf;
+    size_t columns = 0, found = 0;
+    for (size_t v = 0; v < e->record.drawing.n_values; v++) {
+        double value = x[column[v]];
+        shown[v] = place[v] < 0 ? value : value == place[v];
+        columns += place[v] == 0 && !isnan(value);
+        found += place[v] >= 0 && value == place[v];
+    }
+    return columns == found;
+}
+
+/* The inverse of show_row(). */
+static int model_row(const example *e, const double *shown, double *x) {
+    const int *column = (const int *)e->buffers[SHOWN_COLUMN].buf;
+    const int *place = (const int *)e->buffers[SHOWN_PLACE].buf;
+    for (size_t v = 0; v < e->record.drawing.n_values; v++)
+        if (place[v] < 0)
+            x[column[v]] = shown[v];
+        else if (place[v] == 0 || shown[v] != 0)
+            x[column[v]] = shown[v] != 0 ? (double)place[v] : (double)NAN;
+    return 1;
+}
+
+/* A guarantee whose examples are converted by `row` from rows of `from` values to rows of `to`, in *rows, which the
+ * caller frees; without examples if the conversion is not known. */
+static sis_guarantee convert_examples(const example *e, sis_guarantee g, const size_t widths[2],
+                                      int (*row)(const example *, const double *, double *),
+                                      double **rows) {
+    *rows = g.n_examples && e->buffers[SHOWN_COLUMN].buf
+                ? calloc(g.n_examples * widths[1], sizeof **rows)
+                : NULL;
+    if (!*rows)
+        return without_examples(g);
+    for (size_t k = 0; k < g.n_examples; k++)
+        if (!row(e, g.examples + k * widths[0], *rows + k * widths[1]))
+            return without_examples(g);
+    g.examples = *rows;
+    return g;
+}
+
 static int hand_over(void *ctx, size_t i, const sis_collection *c) {
     job *j = (job *)ctx;
     sis_record r = j->e.items[i].record;
     sis_guarantee told;
+    double *rows = NULL;
     r.question.method = j->method ? j->method : "sis";
     r.question.keep = j->keep_class ? "class" : NULL;
     if (j->for_all) {
         r.drawing.mask = NULL;
-        told = without_examples(j->guarantees[i]);
-        r.guarantee = r.drawing.values == j->e.inputs[i].values ? &j->guarantees[i] : &told;
+        const size_t widths[2] = {j->e.inputs[i].n_values, r.drawing.n_values};
+        int same = r.drawing.values == j->e.inputs[i].values;
+        if (!same)
+            told = convert_examples(&j->e.items[i], j->guarantees[i], widths, show_row, &rows);
+        r.guarantee = same ? &j->guarantees[i] : &told;
         r.question.domain = j->domain ? j->domain : "any";
     }
     r.question.n_outputs = j->m->model.n_outputs;
@@ -977,7 +1029,9 @@ static int hand_over(void *ctx, size_t i, const sis_collection *c) {
     r.collection = *c;
     r.has_row = 1;
     r.row = i;
-    return hand_record(j, i, &r);
+    int error = hand_record(j, i, &r);
+    free(rows);
+    return error;
 }
 
 /* spread(rows): the scale and the step of each column of doubles (n, width), 2 * width doubles. */
@@ -1325,12 +1379,18 @@ static int audit_record(Model *m, const example *e, const sis_input *in, const s
     }
     prove_options(e, opt, r->question.keep != NULL, &p);
     p.contrast = r->question.method && strcmp(r->question.method, "contrast") == 0;
-    sis_guarantee told = without_examples(*r->guarantee);
-    int fits = r->drawing.n_values == in->n_values;
+    const size_t widths[2] = {r->drawing.n_values, in->n_values};
+    double *rows = NULL;
+    sis_guarantee told = *r->guarantee;
+    if (r->drawing.n_values == e->record.drawing.n_values && e->record.drawing.values != in->values)
+        told = convert_examples(e, told, widths, model_row, &rows);
+    else if (widths[0] != widths[1])
+        told = without_examples(told);
     int error = sis_prover_new(&m->model, &prover);
     if (error == SIS_OK)
-        error = sis_prove_audit(prover, in, &p, &r->collection, fits ? r->guarantee : &told, out);
+        error = sis_prove_audit(prover, in, &p, &r->collection, &told, out);
     sis_prover_free(prover);
+    free(rows);
     return error;
 }
 

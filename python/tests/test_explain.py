@@ -219,7 +219,9 @@ class Guarantees(unittest.TestCase):
         table = r.to_pandas().dropna(subset=["distance"])
         self.assertTrue(len(table) and all(len(row.becomes) == row.size for row in table.itertuples()))
         for wrong, why in ((dict(units={"nobody": 1}), "no feature"), (dict(units={"income": 0}), "above 0"),
-                           (dict(fixed=[8]), "no feature")):
+                           (dict(units={"income": "a"}), "above 0"), (dict(units=["income"]), "expected a dict"),
+                           (dict(fixed=[8]), "no feature"), (dict(fixed="income"), "expected a list"),
+                           (dict(mask="mean"), "contrast")):
             with self.assertRaisesRegex(sis.Error, why):
                 sis.explain(self.TREES, frame, 0.8, method="contrast", **wrong)
         with self.assertRaisesRegex(sis.Error, "contrast"):
@@ -247,8 +249,32 @@ class Guarantees(unittest.TestCase):
         self.assertEqual([len(e.subsets) for e in r], [1, 0, 1])
         for e in r:
             self.assertEqual(len(e.data["values"]), X.shape[1] + 2)  # a 0 or 1 for each category
-            self.assertNotIn("examples", e.data)  # which are of the numbers that the model takes
+            self.assertEqual(len(e.data.get("examples", [])), len(e.subsets) * len(e.data["values"]))
         self.assertTrue(all(a["holds"] for a in r.verify()))
+
+    def test_contrasts_name_the_new_categories(self):
+        try:
+            import pandas
+            import xgboost
+        except ImportError:
+            self.skipTest("needs xgboost and pandas")
+        rng = np.random.default_rng(3)
+        X = pandas.DataFrame({"ward": pandas.Categorical(rng.choice(["day care", "icu", "\u00e9r"], 300)),
+                              "age": rng.integers(18, 95, 300).astype(float)})
+        y = ((X.ward == "icu") & (X.age > 50) | (X.age > 85)).astype(int)
+        model = xgboost.XGBClassifier(n_estimators=10, max_depth=3, tree_method="hist", enable_categorical=True,
+                                      max_cat_to_onehot=1, n_jobs=1).fit(X, y)
+        X.loc[299, "ward"] = np.nan
+        r = sis.explain(model, X, 0.6, target=1, method="contrast", fixed=["age"])
+        table = r.to_pandas().dropna(subset=["distance"])
+        self.assertTrue(len(table) > 5 and set(table.becomes) <= {("day care",), ("\u00e9r",)}, table)
+        changed = X.iloc[table.index].assign(ward=pandas.Categorical([b for b, in table.becomes], X.ward.cat.categories))
+        self.assertTrue((model.predict_proba(changed)[:, 1] < 0.6).all())
+        self.assertTrue(all(a["holds"] for a in r.verify()))
+        self.assertIn("ward = icu   becomes ", repr(r[int(table.index[0])]))
+        forged = [json.dumps(dict(e.data, **({"examples": e.data["values"]} if e.subsets else {}))).encode() for e in r]
+        audits = sis.Results(forged).verify(model, X)
+        self.assertEqual([a["holds"] for a in audits], [not e.subsets for e in r])
 
     def test_quick_and_class(self):
         calls = []
