@@ -43,6 +43,11 @@ const VISIBLE = `[...document.querySelectorAll("main > section")].filter((s) => 
 const OUTSIDE = `[...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 &&
   e.offsetParent !== null && !e.closest(".scroll, .tabs, .tag bdi")).slice(0, 3).map((e) => e.outerHTML.slice(0, 80))`;
 
+// Plots that do not use the width that they are given, and sections that do not enclose theirs.
+const SHRUNKEN = `[...document.querySelectorAll("main .plot")].filter((p) => p.offsetParent !== null).filter((p) => {
+  const r = p.getBoundingClientRect(), s = p.closest("section").getBoundingClientRect();
+  return r.width < Math.min(400, s.width) - 1 || r.bottom > s.bottom + 1; }).map((p) => p.textContent.slice(-40))`;
+
 async function everyTab(page, name, visit) {
   const tabs = await page.evaluate(`[...document.querySelectorAll("#tabs a")].map((a) => a.id)`);
   for (const tab of tabs) {
@@ -59,6 +64,7 @@ async function noOverflow(page, file, name) {
     await everyTab(page, name, async (tab) => {
       check(`${name} ${size} ${tab}: width`, await page.evaluate("document.documentElement.scrollWidth"), width);
       check(`${name} ${size} ${tab}: outside`, await page.evaluate(OUTSIDE), []);
+      check(`${name} ${size} ${tab}: plots fill the column`, await page.evaluate(SHRUNKEN), []);
       await page.evaluate("document.activeElement.blur()"); // no frame in pictures
       if (size === "desktop" || (size === "phone" && name === "image")) await page.screenshot(path.join(folder, `${name}-${size}-${tab}.png`));
     });
