@@ -58,6 +58,12 @@ static void add_tiles(sis__buf *b, const sis__compared *c) {
               n, sis__plural(n), all, sis__plural(all));
 }
 
+/* Files without their folders; commands and addresses as they are. */
+static const char *model_name(const char *model) {
+    int as_given = strncmp(model, "cmd:", 4) == 0 || strstr(model, "://");
+    return as_given ? model : sis__file_name(model, NULL);
+}
+
 static void add_models(sis__buf *b, const sis__compared *c) {
     sis__buf_str(b, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Models\">"
                     "<table class=\"numbers\"><thead><tr><th></th><th>model</th><th>results</th>"
@@ -69,8 +75,8 @@ static void add_models(sis__buf *b, const sis__compared *c) {
         sis__html(b,
                   "</th><td><bdi>%.100s</bdi></td><td><bdi>%.100s</bdi></td><td>score %s %g</td>"
                   "<td>%'zu</td><td>%'zu</td></tr>\n",
-                  s->model, s->results, s->below ? "\xE2\x89\xA4" : "\xE2\x89\xA5", s->threshold,
-                  s->n, s->subsets);
+                  model_name(s->model), sis__file_name(s->results, NULL),
+                  s->below ? "\xE2\x89\xA4" : "\xE2\x89\xA5", s->threshold, s->n, s->subsets);
     }
     sis__buf_str(b, "</tbody></table></div>\n");
 }

@@ -328,6 +328,21 @@ static void add_bar(sis__buf *b, const sis_report *report, const sis__layout *la
                     "text\"></label>\n</div>\n</form>\n");
 }
 
+/* Add the legend of the bars of scores, for records of these kinds. */
+static void add_bar_legend(sis__buf *b, int kinds) {
+    int proofs = kinds && !(kinds & ~(SIS__PROVED | SIS__CONTRAST));
+    int contrasts = kinds && !(kinds & ~SIS__CONTRASTS);
+    const char *subset = !contrasts ? kinds == SIS__RATIONALE ? "a rationale" : "a subset"
+                         : kinds == SIS__CONTRAST ? "a contrast changed"
+                                                  : "a contrast masked";
+    sis__buf_printf(b,
+                    "<p class=\"legend soft scorebar\"><span><i class=\"masked s0\"></i> %s</span> "
+                    "<span><i class=\"sub s0\"></i> %s</span> "
+                    "<span><i class=\"limit s0\"></i> threshold</span> "
+                    "<span><i class=\"full s0\"></i> the whole input</span></p>\n",
+                    proofs ? "other values of everything" : "everything masked", subset);
+}
+
 /* Add the legend of colours, once for each kind of example. */
 static void add_legend(sis__buf *b, const sis_report *report) {
     int seen[5] = {0}, human = 0, grey = 0, attributed = 0;
@@ -357,11 +372,8 @@ static void add_legend(sis__buf *b, const sis_report *report) {
                "<span><span class=\"swatch dark\"></span> lowers it.</span> ");
     if (human)
         sis__buf_str(b, "<u>Underlined</u>: marked by a person. ");
-    sis__buf_str(b, "Features come most important first.</p>\n<p class=\"legend soft scorebar\">"
-                    "<span><i class=\"masked s0\"></i> everything masked</span> "
-                    "<span><i class=\"sub s0\"></i> a subset</span> "
-                    "<span><i class=\"limit s0\"></i> threshold</span> "
-                    "<span><i class=\"full s0\"></i> the whole input</span></p>\n");
+    sis__buf_str(b, "Features come most important first.</p>\n");
+    add_bar_legend(b, sis__kinds_of(report) & ~SIS__NOT_MINIMAL);
 }
 
 static void add_pager(sis__buf *b) {

@@ -77,7 +77,7 @@ static int add_tiles(sis__buf *b, const sis_report *report) {
         return code;
     }
     int kinds = sis__kinds_of(report), only = kinds & ~SIS__NOT_MINIMAL;
-    char words[32];
+    char words[48];
     snprintf(words, sizeof words, "%s%s", sis__subset_word(report), t.subsets == 1 ? "" : "s");
     add_tile(b, t.subsets, words,
              kinds & (SIS__RATIONALE | SIS__NOT_MINIMAL) ? ""
@@ -91,10 +91,11 @@ static int add_tiles(sis__buf *b, const sis_report *report) {
                   size, size == 1 ? "" : "s", 100 * share);
     int proofs = (only & (SIS__CONTRAST | SIS__PROVED)) != 0,
         checks = (only & ~(SIS__CONTRAST | SIS__PROVED)) != 0;
-    add_tile(b, t.verified,
-             proofs && checks ? "explanations proved or verified"
-             : proofs         ? "explanations proved"
-                              : "explanations verified",
+    snprintf(words, sizeof words, "explanation%s %s", sis__plural(t.verified),
+             proofs && checks ? "proved or verified"
+             : proofs         ? "proved"
+                              : "verified");
+    add_tile(b, t.verified, words,
              proofs              ? ""
              : only & SIS__DRAWN ? "by fresh draws"
                                  : "by full passes of the model",

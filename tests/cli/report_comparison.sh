@@ -59,7 +59,7 @@ sis report --force "$results/image.jsonl" -q -o same.json --comparison same.json
 echo "exit $?"
 
 # As little as there can be, and texts that are markup.
-echo '{"decisions":{},"a":{"model":"<script>x</script>"},"b":{"results":"</style>"},"differ":[{"id":"<b>","a":["<i>"],"b":[]}]}' >odd.json
+echo '{"decisions":{},"a":{"model":"<script>x"},"b":{"results":"<style>"},"differ":[{"id":"<b>","a":["<i>"],"b":[]}]}' >odd.json
 sis report --force "$results/image.jsonl" -q -o page.html --comparison odd.json --figures odd && look
 grep -c '<script>x\|<b>[^0-9]*<i>' page.html
 grep -o '&lt;script&gt;x' page.html | sort | uniq -c | tr -s ' '
