@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis_prove_audit: are the claims of a collection true? Each subset is proved and attacked again.
+ * sis_prove_audit: check the claims of a collection. Each subset is proved again, and an adversary
+ * (attack.h) tries to refute the proof. Each contrast needs an input that loses the decision.
  */
 #include "prove/query.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See bounds.h.
+ * Intervals forward, linear bounds backward (CROWN), and the search for good slopes. See bounds.h.
  */
 #include "prove/bounds.h"
 

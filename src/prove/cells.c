@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * See cells.h. A test changes its result only at a few numbers (its threshold, the ends of the
- * interval that counts as zero, categories where membership changes). All tests of the column are
- * evaluated at these numbers and their neighbours, sorted; if no result changes from one to the
- * next, both are in one cell.
+ * Divides the values of each column into cells (cells.h). A test changes its result only at a few
+ * numbers (its threshold, the ends of the interval that counts as zero, categories where membership
+ * changes). All tests of the column are evaluated at these numbers and their neighbours, sorted; if
+ * no result changes from one to the next, both are in one cell.
  */
 #include "prove/cells.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Cells and tests of a forest. See trees.h.
+ * The cells of each column, and the tests of a forest as sets of cells. See trees.h.
  */
 #ifndef SIS_PROVE_CELLS_H
 #define SIS_PROVE_CELLS_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis_prove_collect. A subset is what remains when features are given up one by one as long as the
- * decision is proved to stay. With its features free the remaining ones may be sufficient again, and
- * so on until they are not. Or the subsets of the fewest features, or contrasts, by sets.h.
+ * sis_prove_collect: find the subsets of an example, with proofs. Features are given up one by one,
+ * as long as the decision is proved to stay; those left are a subset. The next subset is searched
+ * among the other features, until these are not sufficient. If requested, sets.h finds subsets with
+ * the fewest features, or contrasts, instead.
  */
 #include "prove/query.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See ensemble.h.
+ * Reads the tree ensemble of an ONNX file, moves its tests before the Scaler or Imputer, and finds
+ * where a decision begins. See ensemble.h.
  */
 #include "prove/ensemble.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See nets.h.
+ * The oracle of networks and linear models: bounds, counterexamples, branch and bound. See nets.h.
  */
 #include "prove/nets.h"
 

@@ -3,11 +3,11 @@
  * Does a decision of a network stay whatever the values of some features are? The answer is a
  * proof, a counterexample, or neither.
  *
- * All rivals are bounded at once (bounds.h). For those that stay open, counterexamples are searched
- * at the corners of the bounds and down the gradient from there; then the bounds are tuned. If that
- * is not enough, the sign of a ReLU is assumed, one way and then the other (branch and bound),
- * until nothing is open or the work limit is reached. For small networks that decides nearly every
- * question.
+ * A *rival* is another output that could win instead. All rivals are bounded at once (bounds.h).
+ * For those that this does not decide, counterexamples are searched at the corners of the bounds
+ * and down the gradient from there; then the bounds are tuned. If that is not enough, the sign of a
+ * ReLU is assumed, one way and then the other (branch and bound), until every case is decided or
+ * the work limit is reached. For small networks this decides nearly every question.
  */
 #ifndef SIS_PROVE_NETS_H
 #define SIS_PROVE_NETS_H

@@ -6,7 +6,7 @@
  *
  *     trees.c    oracles for tree ensembles: exact
  *     nets.c     oracles for networks and linear models: sound
- *     sets.c     minimal sets of features, by asking
+ *     sets.c     minimal and smallest sets of features, by questions
  *     attack.c   an adversary that tries to refute answers, by predictions alone
  *     prove.c    sis/prove.h: the oracle for an opened model
  *     collect.c  subsets and contrasts of an example; audit.c: checks of such claims

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis/prove.h: the oracle for an opened model, and single questions. See query.h.
+ * Implements sis/prove.h: makes the oracle for an opened model, and answers single questions. See
+ * query.h.
  */
 #include <math.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See search.h. Inputs of the current state of a search: one with the example's values where
- * possible, and the nearest one; whether an input keeps the decision.
+ * Inputs that the current state of a search (search.h) allows: makes one that has the example's
+ * values where possible, finds the nearest one, and tests whether an input keeps the decision.
  */
 #include "prove/search.h"
 

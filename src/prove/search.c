@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * See search.h. A frame is reduced by the current state: decided tests are left out. If its bound
- * does not decide, the test that lowers the bound most is assumed to pass and then to fail.
+ * Branch and bound over the frames of search.h. A frame is reduced by the current state: decided
+ * tests are left out. If its bound does not decide, the test that lowers the bound most is assumed
+ * to pass and then to fail.
  */
 #include "prove/search.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See sets.h.
+ * Minimal and smallest sets of features by questions to an oracle, with hitting sets. See sets.h.
  */
 #include "prove/sets.h"
 

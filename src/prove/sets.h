@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Minimal sets of features, found by asking an oracle.
+ * Find minimal and smallest sets of features by asking an oracle: sufficient sets, which keep the
+ * decision, and contrasts, which can lose it. Every sufficient set meets every contrast, so a
+ * smallest sufficient set is a smallest hitting set of all contrasts, and the other way round.
  */
 #ifndef SIS_PROVE_SETS_H
 #define SIS_PROVE_SETS_H

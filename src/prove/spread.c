@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The spread of each column's values, for distances of contrasts: one pass over rows with Welford's
- * algorithm.
+ * The standard deviation of each column, the unit of distances of contrasts: one pass over the rows
+ * with Welford's algorithm.
  */
 #include <math.h>
 #include <stdlib.h>

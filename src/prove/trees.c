@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See trees.h. Questions about an example, and the answers of its oracle: a search (search.h) for each
- * rival.
+ * The oracle of boosted trees (trees.h): answers a question about an example by a search (search.h)
+ * for each rival, another output that could win instead.
  */
 #include "prove/trees.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See axes.h.
+ * Strides, indices, sources and reductions along the axes of a tensor. See axes.h.
  */
 #include "net/ops/axes.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Helpers for operators that work along the axes of a tensor.
+ * Helpers for operators that work along the axes of a tensor: indices and strides, sources of
+ * values, strided copies (SIS__STRIDED_OPERATOR), reductions.
  */
 #ifndef SIS_NET_OPS_AXES_H
 #define SIS_NET_OPS_AXES_H

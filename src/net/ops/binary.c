@@ -2,7 +2,8 @@
  *
  * Element-wise operators of two inputs, with broadcasting: arithmetic, maxima, comparisons, logic.
  * Each float operator is one line: its value and its two partial derivatives. Max, Min and Sum of
- * several inputs are lowered to these (net/lower/operators.c). Integers (shape arithmetic, token ids) take the slow path through a switch.
+ * several inputs are lowered to these (net/lower/operators.c). Integers (shape arithmetic, token
+ * ids) are rare and use a slower loop with a switch.
  */
 #include <math.h>
 #include <string.h>

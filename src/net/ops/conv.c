@@ -15,7 +15,7 @@
  *            0 a b c 0   image                                        0 a[b c 0 0 d e f]0
  *            0 d e f 0
  *
- * Pixels are counted along lines with their padding, and results between two lines of the image are
+ * Outputs are computed along padded lines, so those that fall between two lines of the image are
  * discarded; if lines fill vectors or halves of vectors, each line is computed by itself. With a
  * stride, each remainder of the position modulo the stride has its own plane. Where too much would
  * be discarded (much padding, or many filters on small maps), a block of patches is copied into the

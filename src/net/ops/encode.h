@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Text attributes for the operators of ai.onnx.ml, and questions about these operators.
+ * Attributes that are texts, for operators of ai.onnx.ml, and whether an Imputer replaces NaN.
  */
 #ifndef SIS_NET_OPS_ENCODE_H
 #define SIS_NET_OPS_ENCODE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Values selected one by one with indices that may depend on the input: GatherElements, GatherND,
- * OneHot. All types.
+ * Operators that select or set single values by indices, which may depend on the input:
+ * GatherElements, GatherND, OneHot. All types.
  */
 #include <string.h>
 

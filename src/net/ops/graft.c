@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators that do not occur in files (net/onnx/graft.h): inputs of a network that are parts of a
- * row or are derived from its tokens.
+ * Operators that compute the inputs of a network with several inputs, so that the engine sees only
+ * one: an input is a part of each row, or follows from its tokens (attention mask, positions,
+ * length). They do not occur in ONNX files; net/onnx/graft.h inserts them.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * LinearRegressor and LinearClassifier of ai.onnx.ml, and the code that all its models share
- * (ml_scores.h).
+ * LinearRegressor and LinearClassifier of ai.onnx.ml, and the code that linear models and tree
+ * ensembles share (ml_scores.h).
  */
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Shared by the models of ai.onnx.ml: post_transform, labels, rows of numbers.
+ * From the sums of a model of ai.onnx.ml (trees, linear) to its outputs: post_transform and labels.
+ * Also its input rows as floats.
  */
 #ifndef SIS_NET_OPS_ML_SCORES_H
 #define SIS_NET_OPS_ML_SCORES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators that read values in another order: Transpose, Slice, Expand, Tile. Each is one strided copy.
- * All types.
+ * Operators that copy values in another order: Transpose, Slice, Expand, Tile. Each is one strided
+ * copy (axes.h). All types.
  */
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * The table of all operators: X(ID, domain, name in the standard, variable of its sis__op). Domain
  * "" is ai.onnx, "ml" ai.onnx.ml, "ms" com.microsoft. Operators of domain "sis" do not occur in
  * files: they compute inputs (net/onnx/graft.h) or are results of lowering (net/lower/operators.h).
- * Operators of one file stand together.
+ * Operators of one file are listed together.
  */
 #ifndef SIS_NET_OPS_OPS_H
 #define SIS_NET_OPS_OPS_H

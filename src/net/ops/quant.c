@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Quantised numbers: QuantizeLinear and DequantizeLinear in all forms, and the operators that
- * quantised layers are lowered to (net/lower/exact_quant.h): Lift, Levels, Settle, Factor, Sums and
- * Fused.
+ * quantised layers are lowered to, which compute with 8-bit integers held exactly in floats
+ * (net/lower/exact_quant.h): Lift, Levels, Settle, Factor, Sums and Fused.
  *
  * 8-bit integers are stored as int64 (net/onnx/graph.h). Scaling rounds to nearest, ties to even,
  * and saturates.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * CumSum, which transformers use for positions.
+ * CumSum: cumulative sums along an axis. Transformers use it to number positions.
  */
 #include "base/error.h"
 #include "net/ops/axes.h"

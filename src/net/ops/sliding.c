@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Read the attributes of sliding windows. One to three spatial axes, always stored as three.
+ * Read the attributes of sliding windows (kernel, stride, dilation, padding). One to three spatial
+ * axes, always stored as three.
  */
 #include "net/ops/sliding.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Softmax and LogSoftmax along one axis (before opset 13: along all axes from that one on), and ArgMax.
+ * Softmax and LogSoftmax along one axis (before opset 13: along all axes from that one on), and
+ * ArgMax.
  */
 #include <math.h>
 

@@ -3,12 +3,12 @@
  * TreeEnsembleClassifier, TreeEnsembleRegressor and TreeEnsemble of ai.onnx.ml: x (n, width) ->
  * scores (n, outputs).
  *
- * Files of the first two name nodes by (tree, node). Here they are numbered in file order, and
- * children are found once, by binary search in a sorted list of names. A node with two parents, or
- * a tree without exactly one root that reaches all of it, is refused, so there are no cycles. A
- * leaf's weights are a range of (output, weight) pairs. TreeEnsemble numbers nodes and leaves
- * itself; each reference to a leaf becomes a node. Sums are in double, over trees in the order of
- * their numbers.
+ * The first two identify a node by the pair (tree, node). Here nodes are numbered in file order,
+ * and children are found once, by binary search in a sorted list of pairs. A node with two parents,
+ * or a tree without exactly one root that reaches all of it, is refused, so there are no cycles. A
+ * leaf's weights are a range of (output, weight) pairs. In a TreeEnsemble, nodes and leaves have
+ * separate numbers; each reference to a leaf becomes a node. Sums are in double, over trees in the
+ * order of their numbers.
  */
 #include <math.h>
 #include <stdio.h>

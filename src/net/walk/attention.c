@@ -3,17 +3,18 @@
  * Walks over transformers. Up to the first attention the network processes each token separately,
  * so every value there (embedding sums, normalisation, query, key, value, visibility) is one of
  * two: token present or masked. Both are computed once, and a candidate is the current state with
- * one token's values exchanged. After that every token depends on every other. The head computes it
- * for a batch of whole rows, and of the last layer only what is read (net/plan/slice_pushdown.c).
+ * one token's values exchanged. From the first attention on, every token depends on every other.
+ * The head computes this part for a batch of whole rows; in the last layer, it computes only the
+ * tokens that the output reads (net/plan/slice_pushdown.c).
  *
  * If a masked token is hidden from attention (the padding token, with a derived attention mask), it
  * can be removed: its weight is exactly 0 in every sum and sums run in order, so the head gives the
- * same bits for the shorter sequence. This holds for the current state and for a candidate, which
- * lacks one token more. When a walk is made, it tests which tokens may be removed, each alone and
- * in random sets, against rows that contain them; tokens that the head reads itself (the first one)
- * stay.
+ * same bits for the shorter sequence. Tokens are removed from the current state, and one more from
+ * each candidate. When a walk is made, it tests which tokens may be removed: each alone and in
+ * random sets, compared with rows that contain them. Tokens that the head reads directly (often the
+ * first one) stay.
  *
- * The arithmetic is that of full passes.
+ * Every operation is that of a full pass, so margins have the same bits.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ typedef struct {
     int *axes; /* (n_cuts) token axis of each */
     size_t n_cuts, width;
     int *feature, *token; /* (width) of each value of a row; token NEVER: none */
-    size_t *run;        /* (width) number of values from here on with the same feature and
+    size_t *run;          /* (width) number of values from here on with the same feature and
                            * token */
     float *x, *z;         /* (width) each value with its feature present, and masked */
 } row_layout;
@@ -318,9 +319,9 @@ static int place_values(attention *a) {
     }
     for (size_t i = a->row.width; i-- > 0;)
         a->row.run[i] = i + 1 < a->row.width && a->row.feature[i] == a->row.feature[i + 1] &&
-                                  a->row.token[i] == a->row.token[i + 1]
-                              ? a->row.run[i + 1] + 1
-                              : 1;
+                                a->row.token[i] == a->row.token[i + 1]
+                            ? a->row.run[i + 1] + 1
+                            : 1;
     return SIS_OK;
 }
 

@@ -4,12 +4,13 @@
  *
  * Masking feature i adds one vector to the first layer's pre-activations, the same at every step of
  * a walk: the sum of its columns of weights, each times (mask - value). This is the candidate's
- * *effect* on the layer. If the scores are near (see margins_tail) or no Relu follows, that is all:
- * the rest of the network runs on base + effect.
+ * *effect* on the layer. If at most one layer with few outputs follows (see margins_tail), or no
+ * Relu follows, that is all: the rest of the network runs on base + effect.
  *
  * With a Relu and a second dense layer, a candidate changes the second layer's pre-activations by
- * the sum, over units that are on in the base, of the unit's row of weights times its effect, as
- * long as no unit switches. This effect on the second layer is kept. With switches
+ * the sum, over the units that are on (positive) in the base, of the unit's row of weights times
+ * its effect, as long as no unit switches between on and off. This effect on the second layer is
+ * kept. With switches
  *
  *     pre-activations = base + effect + sum over units u it switches of |u's new value| * row of u
  *
@@ -21,12 +22,12 @@
  * Features are kept in *slots*, present ones first, so that the effects of all candidates form a
  * matrix without gaps.
  *
- * Rounding: the network itself recomputes the base every few masks; effects are recomputed after
- * many switches. The remaining error is the noise of single precision, which the driver measures.
+ * Rounding: every few masks, the base is recomputed by a pass of the network, and after many
+ * switches, so are the effects. What remains is the rounding error of single precision, which the
+ * driver measures.
  *
- * Cost of a probe: two passes over the effects, and the network from the cut on. Cost of a mask:
- * switches times candidates times the width of the second layer. Memory: features times both
- * widths.
+ * Cost of a probe: two passes over the effects, and the head. Cost of a mask: switches times
+ * candidates times the width of the second layer. Memory: features times both widths.
  */
 #include <float.h>
 #include <math.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See element_source.h. Operators themselves describe where values come from (net/plan/source.h).
+ * Follows the elements of a tensor back through the steps that made it, by the `source` function of
+ * each operator (net/plan/source.h). See element_source.h.
  */
 #include "net/walk/element_source.h"
 

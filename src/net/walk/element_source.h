@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The origin of the elements of a tensor. Exporters put Reshape, Transpose, Squeeze, Slice, Cast
- * and the like around layers; a walk must know which value of the input, or which state of a
- * recurrent layer, each element after such a chain comes from.
+ * Find out where each element of a tensor comes from. Exporters put Reshape, Transpose, Squeeze,
+ * Slice, Cast and the like around layers; a walk must know which value of the input, or which state
+ * of a recurrent layer, each element after such a chain comes from.
  *
  *     x (1, 3, 2)  -> Transpose -> (3, 1, 2) -> Slice -> (2, 1, 2)      from = {2, 3, 4, 5}
  */

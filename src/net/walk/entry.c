@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See entry.h. The two values of each element come from two runs of the start of the network, on
- * the input and on the mask, so they have the bits of a full pass.
+ * Computes the entry (entry.h). The two values of each element come from two runs of the layers
+ * before it, on the input and on the mask, so they have the bits of a full pass.
  */
 #include "net/walk/entry.h"
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The head: from the cuts to margins. Plans for a few batch sizes are compiled on first use; n rows
- * are divided into batches of these sizes, largest first. Rows are independent, so the division
- * does not matter. If rows of a network cannot be run together, they are run one by one.
+ * The head: the part of a network from the cuts to the margins. Plans for a few batch sizes are
+ * compiled on first use; n rows are divided into batches of these sizes, largest first. Rows are
+ * independent, so the division does not affect results. If a network cannot run several rows
+ * together, they are run one by one.
  *
  * A writer puts rows into the plan's input. Whole rows of a single cut are read in place, others
- * are copied. A batch keeps its rows, so that rows close to a base, or without one of its tokens,
- * are written as differences. The batch axis of a cut is the first one, or another one if positions
- * come before it.
+ * are copied. A batch keeps its rows from call to call. So for rows that equal a base except for a
+ * few values, or for one token less, only the differences are written. The batch axis of a cut is
+ * the first one, or another one if positions come before it.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The recurrent rule: LSTM and GRU over positions that are features (words, bases, time steps).
+ * Walks over LSTM and GRU layers whose positions are features (words, bases, time steps).
  *
- * Layers may be stacked in one direction: that is a chain (recurrent_chain.c). A bidirectional
- * layer is two chains, and may have one more bidirectional layer on top (recurrent_upper.c). Layers
- * above these belong to the head. Initial states and lengths must be constant.
+ * Layers stacked in one direction form a chain (recurrent_chain.c). A bidirectional layer is two
+ * chains, and may have one more bidirectional layer on top (recurrent_upper.c). Layers above these
+ * belong to the head. Initial states and lengths must be constant.
  *
  * Masking a feature changes no state before its position, so states are kept for each candidate and
  * only later ones are recomputed. Margins have the bits of a full pass.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One LSTM or GRU layer in one direction: its weights, from a step of the plan, and one time step
- * for many rows. The kernels are those of a full pass.
+ * One LSTM or GRU layer in one direction: reads its weights from a step of the plan, and computes
+ * one time step for many rows, with the kernels of a full pass.
  */
 #include <stdint.h>
 #include <stdlib.h>

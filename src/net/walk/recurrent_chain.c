@@ -4,10 +4,10 @@
  * A *state* holds all layers after a time: h of the first, its c if it is an LSTM, h of the second,
  * and so on; then the contribution of the last h to the gates of a layer above.
  *
- * Masking a feature changes no state before the first time it owns (its `from`). Masking another
- * feature for good changes no state of a candidate before that feature's `from`. So the states of
- * each candidate are kept and only later ones are recomputed, for all candidates together, in a
- * batch that grows with time. In this picture feature j was masked last:
+ * Masking a feature changes no state before its first position (`from`). Masking another feature
+ * for good changes no state of a candidate before that feature's `from`. So the states of each
+ * candidate are kept and only later ones are recomputed, for all candidates together, in a batch
+ * that grows with time. In this picture feature j was masked last:
  *
  *              time  0   .   j   .   T
  *     candidate 0    .   k   k   r   r        k: kept, r: recomputed
@@ -322,7 +322,8 @@ static void end_rows(sis__rnn_chain *s) {
 void sis__rnn_chain_run(sis__rnn_chain *s, const int *features, size_t n) {
     size_t n_todo = sort_todo(s, features, n), next = 0;
     s->batch.n_rows = 0;
-    for (size_t t = n_todo ? start_of(s, s->batch.todo[0]) : s->model.length; t < s->model.length;) {
+    for (size_t t = n_todo ? start_of(s, s->batch.todo[0]) : s->model.length;
+         t < s->model.length;) {
         block b;
         begin_block(s, t, &next, n_todo, &b);
         for (size_t k = 0; k < s->model.n_cells; k++)

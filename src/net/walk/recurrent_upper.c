@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * A bidirectional layer on top of another one. It reads both directions of the layer below at every
- * time. Masking a feature changes one direction before it and the other after it. Contributions of
- * the unchanged half to the sums of the gates are kept with the states of the chains below. All
- * times are recomputed, because the first one changes too, for all candidates together.
+ * A bidirectional layer on top of another one. At every time it reads both directions of the layer
+ * below. Masking a feature changes the forward direction after it and the reverse direction before
+ * it, so at each time one of the two is unchanged. What this one adds to the gates is kept with the
+ * states of the chains below. All times of the upper layer are recomputed, because even its first
+ * input changes, for all candidates together.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Networks with a score for each pixel, token or part of an input, one of which is explained. A
- * head that starts at the input computes only what that score depends on
- * (net/plan/slice_pushdown.c). Features that it does not read change nothing.
+ * Walks over networks that return a score for each pixel, token or part of the input. Only one
+ * score is explained, so a head that starts at the input computes only what this score depends on
+ * (net/plan/slice_pushdown.c). Masking features that the head does not read changes nothing.
  */
 #include <stdlib.h>
 #include <string.h>

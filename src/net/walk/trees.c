@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Walks over tree ensembles and linear models: only the terms that depend on a feature are
- * computed. Margins have the bits of a full pass; trees.h says how.
+ * Walks over tree ensembles and linear models: only the terms that depend on the masked feature are
+ * computed again. Margins have the bits of a full pass; trees.h says how.
  *
  * Cost of a probe: the trees that test the feature, if one of them may have changed, or its
  * columns; plus the head. Memory: a few words for each pair of a tree and a feature it tests.

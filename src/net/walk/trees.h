@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Walks over models that are sums: of leaves (trees_forest.c) or of products (trees_linear.c). The
- * operators add in double in a fixed order and round to float.
+ * Walks over models whose scores are sums: of leaf values (trees_forest.c) or of products of
+ * weights and values (trees_linear.c). The operators add in double in a fixed order and round to
+ * float.
  *
  * Leaves are always added in that order (src/trees/walk.c). For products, a candidate's sums are
  * those of the base plus a few changed terms. They may differ from the operator's sums by at most
- * `bound`. So they are rounded twice, with the bound added and subtracted: if both give the same
- * floats, these are the operator's; otherwise, which is rare, the terms are added again in the
- * operator's order.
+ * `bound`. So each sum is rounded twice, with the bound added and subtracted. If both give the same
+ * float, the operator's sum gives it too. Otherwise, which is rare, the terms are added again in
+ * the operator's order.
  */
 #ifndef SIS_NET_WALK_TREES_H
 #define SIS_NET_WALK_TREES_H

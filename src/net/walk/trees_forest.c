@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sums of leaves, with the walk over forests (src/trees). If leaves are added in double, a
- * candidate's change suffices except for the rare sum close to the midpoint of two floats, whose
- * leaves are then added in order. Otherwise the sums of all candidates are computed together when
- * the first is requested. See trees.h.
+ * Sums of leaf values, with the walk over forests (src/trees). If the model adds leaves in double,
+ * a candidate's sum is that of the base plus the leaves that change; in the rare case that it is
+ * too close to the midpoint of two floats, all leaves are added in order. Otherwise the sums of all
+ * candidates are computed together when the first one is requested. See trees.h.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sums of products: LinearClassifier and LinearRegressor. Masking a feature always adds the same to
- * each sum. See trees.h.
+ * Sums of products: LinearClassifier and LinearRegressor. Masking a feature always adds the same
+ * number to each sum. See trees.h.
  */
 #include <math.h>
 #include <string.h>

@@ -3,9 +3,10 @@
  * The driver of all walks: the prepared input, the table of rules, and everything that rules share
  * (see walk.h). Rows are collected in blocks and go through the head together.
  *
- * For rules whose rounding differs from full passes, the error is measured when a walk is made: in
- * states like those it will meet, relative to the size of the numbers that margins are differences
- * of. The tolerance then follows that size from probe to probe.
+ * For rules whose rounding differs from full passes, the error of margins is measured when a walk
+ * is made, in states like those that it will meet. A margin is a difference of numbers, and its
+ * error is proportional to their size. So the error is stored relative to that size, and the
+ * tolerance of each probe is computed from the current size.
  *
  * For exact rules that may need more work than a full pass, operations are counted. The first probe
  * after a reset does not count, because it computes everything. When a candidate costs more than a

@@ -18,9 +18,10 @@
  * A *rule* knows one kind of network up to its cut and answers one question: what are the values at
  * the cut if feature j is masked too? The driver does the rest. It collects rows and runs the head
  * on blocks of them, keeps margins of candidates that have not changed, skips candidates that
- * cannot be the best, distinguishes "changes nothing" from "gives the same margin by chance",
- * measures the difference to full passes, and replaces NaN by the result of a full pass. If asked
- * to choose by cost, it switches to full passes when an exact rule needs more work than they do.
+ * cannot be the best, distinguishes candidates that change nothing from those that give the same
+ * margin by chance, measures the difference to full passes, and replaces NaN by the result of a
+ * full pass. If asked to choose by cost, it switches to full passes when an exact rule needs more
+ * work than they do.
  *
  * To add a rule, write a file that defines a sis__rule and add a row to SIS__RULES below. A rule
  * that does not fit a network returns SIS_E_UNSUPPORTED and the next one is tried. If none fits,

@@ -3,14 +3,14 @@
  * The window rule: networks that begin with convolutions, pooling and element-wise layers. window.h
  * describes its parts.
  *
- *     reset   computes the base, drops what is kept for candidates
+ *     reset   computes the base and discards what is kept for candidates
  *     update  updates candidates whose boxes meet a box that was masked since
  *     row     collects the values of the cuts
  *     bounds  says which candidates can be the best
  *     mask    recomputes the base inside the feature's boxes
  *
- * Candidates that do not change the cuts change nothing. If a candidate changes little of a cut
- * that is a whole map, the head gets only the changes.
+ * A candidate that does not change the cuts does not change the margin. If a candidate changes only
+ * few values of a cut that is a whole map, the head gets only these.
  */
 #include "net/walk/window.h"
 
@@ -44,7 +44,7 @@ typedef struct {
     size_t *place;         /* (NEAR, max) their positions */
     float *value;          /* (NEAR, max) */
     sis__row_change changes[NEAR];
-    float *one; /* (f->row) scratch row */
+    float *one;              /* (f->row) scratch row */
     sis__estimate *estimate; /* NULL: every candidate may be the best */
 } window_rule;
 

@@ -2,19 +2,20 @@
  *
  * Internals of the window walk. The network up to its cuts (the *prefix*) consists of
  *
- *     maps         tensors of the prefix, positions first and channels last (z, y, x, c); the base
+ *     maps         tensors of the prefix, positions first and channels last (z, y, x, c), with the
+ *                  values of the base
  *     layers       each computes a map from earlier ones, over any box of positions; layer i
  *                  computes map i + 1, map 0 is the input
- *     keep points  where something is kept for every candidate: sums of convolutions, and the
- *                  values of the cuts, which together form a row for the head
+ *     keep points  places in the prefix where values are kept for every candidate: sums of
+ *                  convolutions, and the values of the cuts, which form a row for the head
  *
  * Masking a feature changes each map only inside a *box* of positions. For a candidate j
  *
  *     values of a map inside its box  =  computed by the layers, from the input or from the
  *                                        kept sums of a convolution
  *
- * What is kept stays valid until the box of a feature that is masked for good meets j's box; then
- * only the intersection (the *dirty* box) is recomputed. Sums have the terms of a full pass in its
+ * What is kept stays valid until a feature is masked for good whose box meets j's box; then only
+ * the intersection (the *dirty* box) is recomputed. Sums have the terms of a full pass in its
  * order; sums at the cuts are in double and rounded the same way. So base and candidates have the
  * bits of a full pass.
  *

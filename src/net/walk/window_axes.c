@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Exporters wrap convolutions in Transpose, Reshape, Squeeze and the like, which compute nothing:
- * the same map has another shape. This file tracks which axis of a tensor is which axis of its map,
- * as a set of bits per axis (several if axes were merged, none if its size is 1), and the strides
- * of the map in the tensor.
+ * Match the axes of tensors with the axes of maps (z, y, x, channels). Exporters wrap convolutions
+ * in Transpose, Reshape, Squeeze and the like, which only give the same map another shape. This
+ * file tracks which axis of a tensor is which axis of its map, as a set of bits per axis (several
+ * if axes were merged, none if its size is 1), and the strides of the map in the tensor.
  *
  * The roles of the input's axes are derived from the first layer that determines them: axis 1 holds
  * channels for a convolution, the remaining axis for a reduction, the last one for a MatMul.

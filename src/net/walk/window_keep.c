@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which convolutions are kept, and all memory of a prefix. Most of it holds, for each feature, a
- * copy of the sums inside its box at every kept convolution.
+ * Decides which convolutions are kept, and allocates all memory of a prefix. Most of this memory
+ * holds, for each feature, a copy of the sums inside its box at every kept convolution.
  *
  * A convolution that is not kept is recomputed from its inputs whenever a candidate is updated.
  * Keeping it saves this work if the boxes of candidates overlap only in part. If memory does not
- * suffice for all, those that need most are not kept.
+ * suffice for all, the convolutions that need most memory are not kept.
  */
 #include <string.h>
 

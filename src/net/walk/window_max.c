@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Cuts that are the maximum of each channel over all positions (global max pooling). They keep the
- * maxima inside a candidate's box. Those outside come from maxima over rows (z, y) and parts of
- * rows:
+ * Cuts that are the maximum of each channel over all positions (global max pooling). For each
+ * candidate, the maxima inside its box are kept. Those outside come from maxima over rows (z, y)
+ * and parts of rows:
  *
  *     . . . . . . .      above: rows before the first row of the box
  *     l l[b b b]r r      left, right: the rest of each row of the box

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Cuts that sum: dense layers and means. Both are linear in their map. They keep the change of the
- * map inside a candidate's box, and the resulting change of the sums.
+ * Cuts that are sums over a map: dense layers and means, both linear. For each candidate, the
+ * change of the map inside its box and the resulting change of the sums are kept.
  *
  * Sums are in double, as in a full pass. The errors of both are far below the precision of a float,
  * so rounding gives the same float unless the sum is too close to the midpoint of two floats. This
@@ -288,8 +288,8 @@ static float mean_in_order(const sis__prefix *f, const sis__keep_point *s, size_
     return (float)(channel_in_order(f, s, i) / s->linear.divisor);
 }
 
-/* Copy channels of the map inside feature j's box to the tensor's order, of the base or with the feature
- * masked too. The change that is kept must be exact. */
+/* Copy channels of the map inside feature j's box to the tensor's order: values of the base, or
+ * with the feature masked too. The change that is kept must be exact. */
 static void flatten_channels(sis__prefix *f, sis__keep_point *s, size_t j, int masked, size_t first,
                              size_t end) {
     const sis__map *m = &f->maps[s->map];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Cuts that are a whole map. They keep all values inside a candidate's box.
+ * Cuts that are a whole map: the head reads every position. For each candidate, all values inside
+ * its box are kept.
  */
 #include <string.h>
 
