@@ -447,6 +447,19 @@
     if (number === shown) lines.forEach((li) => { const m = matched.get(li.dataset.pattern); if (m && m[0] && li.isConnected) li.append(drawMatch(li.dataset.pattern, m[0])); });
   }
 
+  /* A button that asks why a score lies on the other side of the masked one, halfway between the two. */
+  function otherSide(record, least) {
+    const middle = (record.score + record.masked_score) / 2, low = Math.min(record.score, record.masked_score), high = Math.max(record.score, record.masked_score);
+    const round = Math.round(middle * 100) / 100, at = round > low && round < high ? round : middle;
+    const button = make("button", { type: "button", class: "explain-at" }, "Explain why it is " + (least ? "at most " : "at least ") + short(at));
+    button.addEventListener("click", () => {
+      Object.assign(state, { below: least, threshold: at });
+      byId("below").value = least ? "1" : "";
+      remember();
+      askSoon(0);
+    });
+    return button;
+  }
   /* Why there is nothing to explain, what would be, and what pulls the score the other way. */
   function whyNot(record) {
     const least = record.direction === ">=", rises = least ? record.score > record.masked_score : record.score < record.masked_score;
@@ -456,8 +469,10 @@
       return [p];
     }
     p.append("The input does not meet the threshold. ");
-    if (!rises) p.append("No threshold has an explanation: masking everything brings the score to " + short(record.masked_score) + ".");
-    else {
+    if (!rises) {
+      p.append("No threshold has an explanation: masking everything brings the score to " + short(record.masked_score) + ".");
+      if (record.score !== record.masked_score) p.append(" ", otherSide(record, least));
+    } else {
       const round = (least ? Math.floor : Math.ceil)(record.score * 100) / 100, fits = least ? round > record.masked_score : round < record.masked_score;
       const at = fits ? round : (record.score + record.masked_score) / 2, button = make("button", { type: "button", class: "explain-at" }, "Explain at " + short(at));
       button.addEventListener("click", () => { state.threshold = at; remember(); askSoon(0); });

@@ -266,6 +266,11 @@ async function kept(page, base) {
   check("saved", await page.evaluate(`document.getElementById("said").textContent`), "saved sis.jsonl");
   await page.evaluate(`document.getElementById("said").textContent = ""; document.getElementById("report").click()`);
   await settle(page, `document.getElementById("said").textContent === "saved sis.html"`);
+  // A score below that of the mask is explained from the other side.
+  check("no button for a report of nothing", await page.evaluate(`document.getElementById("actions").hidden`), true);
+  await page.evaluate(`document.querySelector("#answer .explain-at").click()`);
+  await settle(page, `document.querySelector("#answer .text mark")`);
+  check("why the score is low", await page.evaluate(`[document.getElementById("below").value, document.querySelector("#answer .verdict").textContent.includes("at most"), document.getElementById("actions").hidden]`), ["1", true, false]);
   // Tabs by keyboard.
   await page.evaluate(`document.querySelector('#models [aria-selected="true"]').focus()`);
   await page.key("ArrowRight", 39);
