@@ -33,7 +33,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n) {
         json = list;
     }
     if (bytes[0] % 3 == 0)
-        error = sis__llm_read_echo(json, bytes[1] % 16, bytes[1] % 16 + bytes[1] / 16u, &t);
+        error = sis__llm_read_echo(json, "a b a b \303\251 Oslo a b a b a b a b a b", bytes[1] % 16,
+                                   bytes[1] % 16 + bytes[1] / 16u, &t);
     else if (bytes[0] % 3 == 1)
         error = sis__llm_read_generated(json, bytes[1] % 2 ? " Oslo" : "\303\251", &t);
     else
