@@ -277,7 +277,7 @@
   /* ---- Drawing ---- */
   function fail(text) {
     byId("actions").hidden = true;
-    byId("answer").replaceChildren(make("p", { class: "trouble", role: "alert" }, text));
+    byId("answer").replaceChildren(make("p", { class: "trouble", role: "alert" }, text.replace(/^--input: example 0 is /, "The input is ")));
   }
   const label = (record) => record.n_outputs > 1 || !/^1?$/.test(record.target_label || "") ? record.target_label || "output " + record.target : "";
   function verdict(record) {

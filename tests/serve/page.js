@@ -184,6 +184,11 @@ async function digits(page) {
 async function sequences(page) {
   await page.click(tab("dna-ctcf"));
   await settle(page);
+  const before = page.errors.length;
+  await page.evaluate(`(() => { const e = document.getElementById("text"); e.value = "ACGT"; e.dispatchEvent(new Event("input")); })()`);
+  await settle(page, `document.querySelector("#answer .trouble")`);
+  check("a message without the name of an option first", await page.evaluate(TEXT), (t) => t.startsWith("The input is a sequence of 4 bases"));
+  check("the refusal that was asked for", page.errors.splice(before).every((e) => e.includes("status of 400")), true);
   const left = "ACGTTGCATGCATTGACTGACCATGATCGATCCATGACTGA", right = "TGACTGATCGGATCGATTACGATCGATCAGCTAGCATGCAT";
   await page.click("#text");
   await page.evaluate(`document.getElementById("text").select()`);
