@@ -68,8 +68,10 @@ int sis__booster_add_word(sis__booster *b, size_t column, const char *word, size
     size_t k = 0;
     if (!b->words && !(b->words = SIS_NEW(char **, b->forest.width)))
         return SIS_E_NOMEM;
-    while (b->words[column] && b->words[column][k])
-        k++;
+    for (; b->words[column] && b->words[column][k]; k++)
+        if (strlen(b->words[column][k]) == n && memcmp(b->words[column][k], word, n) == 0)
+            return sis__fail(SIS_E_FORMAT, "the category \"%.80s\" is listed twice",
+                             b->words[column][k]);
     if (k == MAX)
         return sis__fail(SIS_E_UNSUPPORTED, "a column of more than %d categories", MAX);
     char **more = sis__realloc(b->words[column], k + 2, sizeof *more);
@@ -130,6 +132,9 @@ int sis__booster_take_words(sis__booster *b, const char *bytes, size_t n) {
     for (size_t i = 0; !error && i < d.root.n; i++) {
         const sis__doc *list = &d.root.items[i];
         error = find_column(b, list->name, &column);
+        for (size_t k = 0; !error && k < i; k++)
+            if (strcmp(d.root.items[k].name, list->name) == 0)
+                error = sis__fail(SIS_E_FORMAT, "the column is listed twice");
         if (!error)
             error = sis__booster_set_words(b, column, list);
         if (error && error != SIS_E_NOMEM)

@@ -239,7 +239,7 @@ static void read_names(reader *r, const sis__doc *learner, sis__booster *b) {
 /* The words of one column; see read_words(). */
 static void read_texts(reader *r, sis__booster *b, size_t column, const sis__doc *offsets,
                        const sis__doc *bytes) {
-    char word[256];
+    char word[4096];
     for (size_t k = 0; !r->error && k + 1 < offsets->n; k++) {
         double from = offsets->numbers[k], to = offsets->numbers[k + 1];
         size_t n = 0;

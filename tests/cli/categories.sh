@@ -52,7 +52,8 @@ printf 'housing,age\ncastle,30\n' >castle.csv
 sis predict -m new.json -i castle.csv 2>&1
 sis predict -m old.json -i people.csv --id id 2>&1
 sis predict -m new.json -i people.csv --id id --missing error 2>&1
-for text in '{"town":["a"]}' '{"age":["a"]}' '{"housing":"own"}' '{"housing":[]}' '{"housing":[["own"]]}' '[]' '{"housing":["own"'; do
+for text in '{"town":["a"]}' '{"age":["a"]}' '{"housing":"own"}' '{"housing":[]}' '{"housing":[["own"]]}' '[]' '{"housing":["own"' \
+    '{"housing":["own","rent","own"]}' '{"housing":["own","rent"],"housing":["free"]}'; do
     echo "$text" >bad.json
     sis predict -m old.json -i people.csv --id id --categories bad.json 2>&1
 done
