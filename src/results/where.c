@@ -192,6 +192,8 @@ static int read_value(piece text, condition *c) {
         return take_value((piece){text.at + 1, text.n - 2}, c);
     if (quoted)
         return bad("the end of the quotes, then \" and \" or nothing", text);
+    if (text.n > 4 && memcmp(text.at + text.n - 4, " and", 4) == 0)
+        return bad("a condition after \" and\" (quote a value that ends so)", text);
     if (holds_condition(text))
         return bad("\" and \" between conditions (quote a value that contains "
                    "one)",

@@ -15,7 +15,7 @@ sis compare r.jsonl s.jsonl --model-a "$trees" --model-b "$trees" --where 'debt<
 sis verify r.jsonl -m "$trees" -i "$rows" --mask missing --where 'debt<4000' -o a.jsonl
 sis verify r.jsonl -m "$trees" -i "$rows" --mask missing --where 'debt<4000' -j 1 -q | cmp - a.jsonl && echo same
 echo "# What can be wrong"
-for where in 'debt<0' 'colour=red' "late_payments='none'" 'age<old' 'age>30 or debt<3'; do
+for where in 'debt<0' 'colour=red' "late_payments='none'" 'age<old' 'age>30 or debt<3' 'age>30 and'; do
     for command in show cluster "evaluate" "verify -m $trees -i $rows --mask missing -o a.jsonl --force"; do
         sis $command r.jsonl --where "$where" 2>&1 | head -1
     done
