@@ -176,10 +176,15 @@ static int write_letters(const sis_report *report, const report_options *o) {
     int error = o->template ? sis__file_read(o->template, &text, &opt.n_template) : SIS_OK;
     int status = cli_fail(error);
     opt.template_text = text;
-    if (status == CLI_DONE) {
+    if (status == CLI_DONE)
         error = sis_report_letters(report, &opt, &html, &n);
+    if (status == CLI_DONE && !error && text && !strstr(text, "{{#letters}}")) {
+        free(html);
+        status = cli_usage("--template: %s has no {{#letters}} ... {{/letters}}, the part that is "
+                           "written for each letter",
+                           o->template);
+    } else if (status == CLI_DONE)
         status = cli_output_made(o->output, error, html, n);
-    }
     if (status == CLI_DONE && strcmp(o->output, "-") != 0)
         cli_note(o->common.quiet, "wrote %s", o->output);
     free(text);

@@ -16,6 +16,8 @@ sis report reasons.jsonl --letter --template print | cmp - "$SIS_EXAMPLES/../src
 echo "# What can be wrong"
 echo '{{colour}}' > own.html
 sis report reasons.jsonl --letter --template own.html -o x.html 2>&1
+echo '<p>{{title}}</p>' > own.html
+sis report reasons.jsonl --letter --template own.html -o x.html 2>&1
 sis report reasons.jsonl --letter --template none.html -o x.html 2>&1
 sis report reasons.jsonl --template own.html -o x.html 2>&1
 sis report reasons.jsonl masked.jsonl --letter -o x.html 2>&1
