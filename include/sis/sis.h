@@ -63,7 +63,7 @@ extern "C" {
 
 /* Version of these headers. The ABI number ends the shared library's name (libsis.so.1). It
  * increases whenever programs have to be recompiled. */
-#define SIS_VERSION "0.9.0"
+#define SIS_VERSION "1.0.0"
 #define SIS_ABI 1
 
 /* SIS_VERSION of the linked library. */
