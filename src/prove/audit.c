@@ -109,8 +109,11 @@ static int differs_in(const auditing *a, const double *row) {
 static int audit_example(auditing *a, size_t k, sis_subset_audit *out) {
     const double *row = a->guarantee->examples + k * a->t->input->n_values;
     int error = sis__query_score(a->t, row, &out->score);
-    out->sufficient = !error && differs_in(a, row) && !sis__query_decided(a->t, out->score);
-    if (!error && !out->sufficient)
+    int differs = differs_in(a, row);
+    out->sufficient = !error && differs && !sis__query_decided(a->t, out->score);
+    if (!error && !differs)
+        refute(a, "contrast %zu: its example changes other features, or leaves the domain", k);
+    else if (!error && !out->sufficient)
         refute(a, "contrast %zu: its example scores %.9g and keeps the decision", k, out->score);
     return error;
 }
