@@ -164,7 +164,7 @@ int sis__make_importance(const sis_report *report, size_t k, sis__drawing *d) {
 }
 
 /* The mean of a measure over a method's rationales, in per cent; 0: not measured. */
-static double mean_percent(const sis_evaluated_method *m, int measure) {
+static double mean_percent(const sis_evaluated_method *m, sis_measure measure) {
     double sum = 0, n = 0;
     for (size_t j = 0; j < m->n; j++)
         if (isfinite(m->rationales[j].measures[measure]))

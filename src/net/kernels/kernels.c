@@ -126,9 +126,9 @@ static void tile_three(const double *x, size_t step, double *y, size_t to) {
 
 float *sis__tile_weights(const float *g, size_t n) {
     float *to = SIS_NEW_RAW(float, SIS__TILE_SUMS *n);
-    for (size_t k = 0; to && k < n; k++, g += 9) {
-        double wide[9], half[12], all[16];
-        for (size_t i = 0; i < 9; i++)
+    for (size_t k = 0; to && k < n; k++, g += SIS__TILE_KERNEL) {
+        double wide[SIS__TILE_KERNEL], half[12], all[16];
+        for (size_t i = 0; i < SIS__TILE_KERNEL; i++)
             wide[i] = (double)g[i];
         for (size_t i = 0; i < 3; i++)
             tile_three(wide + i, 3, half + i, 3);

@@ -410,7 +410,7 @@ size_t sis__packed_left_size(const sis__kernels *kn, size_t m, size_t k);
 
 /* Weights of n kernels of 3 x 3 for tiles: (SIS__TILE_SUMS, n), G g G^T of each (ops/conv_tiles.c).
  * The caller frees them; NULL: out of memory. */
-enum { SIS__TILE_SUMS = 16 };
+enum { SIS__TILE_SUMS = 16, SIS__TILE_KERNEL = 9 };
 float *sis__tile_weights(const float *g, size_t n);
 
 /* First row of strip i of a left side of m rows. Heights of strips differ by at most one row, since

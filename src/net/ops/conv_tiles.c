@@ -122,7 +122,7 @@ static int all_whole(const float *x, size_t n) {
 }
 
 int sis__tiles_take(const sis__shape_ctx *c, const sis__window *w, const float *weights) {
-    if (c->error || !fits(w) || all_whole(weights, w->filters * w->channels * 9))
+    if (c->error || !fits(w) || all_whole(weights, w->filters * w->channels * SIS__TILE_KERNEL))
         return 0;
     float reach = reach_after(c->plan, c->node, reach_before(c->plan, c->node));
     return reach >= min_reach * (float)w->out[1] && reach >= min_reach * (float)w->out[2];

@@ -3,6 +3,7 @@
  * See cache.h. The lock protects the list. It is never held during a computation, so two threads
  * may compute the same entry; one of them is then discarded.
  */
+#include "net/kernels/kernels.h"
 #include "net/plan/cache.h"
 
 #include <math.h>
@@ -103,9 +104,14 @@ static const kept *look_up(struct sis__cache *c, const sis__matrix *b) {
     return found;
 }
 
+/* Number of weights of a matrix before it is packed. */
+static size_t weights_of(const sis__matrix *b) {
+    return b->k * b->n * (b->tiles ? SIS__TILE_KERNEL : b->lefts ? b->lefts : 1);
+}
+
 static int all_finite(const sis__matrix *b) {
     int bad = 0;
-    for (size_t i = 0, n = b->k * b->n * (b->lefts ? b->lefts : 1); i < n; i++)
+    for (size_t i = 0, n = weights_of(b); i < n; i++)
         bad |= !isfinite(b->alpha * b->at[i]);
     return !bad;
 }
