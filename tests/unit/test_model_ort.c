@@ -672,7 +672,7 @@ static void fixed_batches_that_are_too_large_are_refused(void **state) {
                                  (const int64_t[]){4}));
         sis_model model = open_spec(spec);
         assert_int_equal(sis_model_measure(&model, x, 4), SIS_E_UNSUPPORTED);
-        assert_message_has("4] with ");
+        assert_message_has("4) with ");
         sis_model_close(&model);
     }
     snprintf(

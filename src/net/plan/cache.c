@@ -3,7 +3,6 @@
  * See cache.h. The lock protects the list. It is never held during a computation, so two threads
  * may compute the same entry; one of them is then discarded.
  */
-#include "net/kernels/kernels.h"
 #include "net/plan/cache.h"
 
 #include <math.h>
@@ -12,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "net/kernels/kernels.h"
 #include "net/plan/row_layout.h"
 #include "net/plan/shared.h"
 
