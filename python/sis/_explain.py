@@ -157,9 +157,9 @@ class Explainer:
         self.smallest, self.confidence, self.samples = smallest, confidence, samples
         if units is not None and not isinstance(units, Mapping):
             raise Error("units: expected a dict of steps, such as {\"income\": 100}, found %r" % (units,))
-        for name, unit in (units or {}).items():
+        for feature, unit in (units or {}).items():
             if not isinstance(unit, (int, float, np.number)) or not 0 < unit < float("inf"):
-                raise Error("units: expected a number above 0 for %r, found %r" % (name, unit))
+                raise Error("units: expected a number above 0 for %r, found %r" % (feature, unit))
         if isinstance(fixed, (str, int)):
             raise Error("fixed: expected a list of features, found %r" % (fixed,))
         self.units, self.fixed, self.cheapest = dict(units or {}), list(fixed or []), bool(cheapest)
