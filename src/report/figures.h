@@ -16,7 +16,7 @@ struct sis__drawing {
     char name[40], title[120];
     sis__buf caption; /* plain text: what is shown, and of how many */
     double width, height;
-    size_t rows; /* features: at most so many; 0: as on the page */
+    size_t rows; /* features: the maximum; 0: as on the page */
     int dull;    /* all values are equal: left out of the page */
     int error;   /* the first failure; after it, the functions below do nothing */
     sis__plot plot;

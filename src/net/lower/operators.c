@@ -493,7 +493,7 @@ static void lower_concat(sis__lowering *k) {
     int64_t axis = sis__lower_int(k, "axis", 0);
     size_t n = k->from->n_input;
     if (n < 5 || n % 3 != 2 || n > SIS__MAX_LOWERED)
-        k->refused = "of so many inputs";
+        k->refused = "of this number of inputs";
     for (size_t i = 2; !k->refused && i < n; i += 3) {
         sis__lower_step(k, "DequantizeLinear %zu %zu %zu > p%zu", i, i + 1, i + 2, i);
         if (i == 2)
@@ -511,7 +511,7 @@ static void lower_variadic(sis__lowering *k) {
     size_t n = k->from->n_input;
     sis__lower_attribute(k, "consumed_inputs"); /* only in the first versions: storage hints */
     if (n > SIS__MAX_LOWERED)
-        k->refused = "of so many inputs";
+        k->refused = "of this number of inputs";
     else if (n == 1)
         sis__lower_step(k, "Identity 0 > y");
     for (size_t i = 1; !k->refused && i < n; i++) {
