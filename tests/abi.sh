@@ -10,7 +10,8 @@ trap 'rm -rf "$tmp"' EXIT
 
 # Every struct of a stable header can grow: it begins with its size, or ends with reserved fields. Exceptions are
 # structs that the library makes and passes by pointer (sis_slopes, sis_progress), and structs that never grow.
-for header in $(grep -l '^ \* Stable: ' "$here"/../include/sis/*.h); do
+for header in "$here"/../include/sis/*.h; do
+    grep -q '^ \* Stable: ' "$header" || continue
     awk -v complete=" sis_slopes sis_progress sis_mean sis_piece sis_finder " '
         match($0, /^(typedef )?struct sis_[a-z_]* \{/) { name = $(NF - 1); first = 1; next }
         name && first { sized = /^ *size_t size;/; first = 0 }
